@@ -48,25 +48,6 @@ _PATTERNS = {
     ),
     "security.host": re.compile(r"\bhttps?://([A-Za-z0-9.-]{1,200})"),
 }
-_LONG_KEY = 200
-"""Length of a run without white space from which a text may have a key without a known prefix."""
-_HEADS = {
-    "security.remote-shell": (
-        "curl", "wget", "irm", "iwr", "Invoke-WebRequest", "bash", "zsh", "sh", "iex",
-    ),
-    "security.destructive": ("rm", "sudo", "mkfs", "dd", "chmod", "shutil.rmtree("),
-    "security.override": ("ignore", "disregard", "forget", "reveal", "print", "show", "do"),
-    "security.secret": (
-        "AKIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "sk-", "xox", "AIza", "-----BEGIN ",
-    ),
-    "security.grader": (
-        "test_output", "reward.", "/logs/verifier", "hidden test", "secret test", "the grader",
-        "the verifier", "the autograder", "grader", "verifier", "autograder",
-    ),
-    "security.hidden-text": ("<!--",),
-    "security.host": ("http",),
-}  # fmt: skip
-"""Prefixes of the matches of a pattern: a text without one is not searched."""
 _SECRET_FILES = frozenset({
     ".env", ".npmrc", ".pypirc", ".netrc", ".mcp.json", ".git-credentials", "id_rsa", ".bashrc",
 })  # fmt: skip
@@ -109,36 +90,14 @@ def _in_texts(bundle: Bundle) -> Iterator[Observation]:
 
 @lru_cache(maxsize=1024)
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
-    text = blob.text or ""
-    lowered = _folded(text)
-    hits = []
+    text, hits = blob.text or "", list[tuple[str, int, str]]()
     for rule, pattern in _PATTERNS.items():
         line, place = 1, 0
-        for match in pattern.finditer(text) if _may_match(rule, text, lowered) else ():
+        for match in pattern.finditer(text):
             line, place = line + text.count("\n", place, match.start()), match.start()
             hits.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
     hits += [("security.look-alike", line, word[:_SHOWN]) for line, word, _ in look_alikes(text)]
     return tuple(hits)
-
-
-def _may_match(rule: str, text: str, folded: str) -> bool:
-    """Whether a text has a prefix of the rule's matches, or a run long enough for an unprefixed key."""
-    heads = _HEADS.get(rule)
-    if heads is None or (
-        rule == "security.secret" and max(map(len, text.split()), default=0) >= _LONG_KEY
-    ):
-        return True
-    searched = folded if _PATTERNS[rule].flags & re.IGNORECASE else text
-    return any(head in searched for head in heads)
-
-
-def _folded(text: str) -> str:
-    """Fold case as re.IGNORECASE does, character by character: four letters outside ASCII match one
-    in ASCII."""
-    if not text.isascii():
-        for letter, plain in (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k")):
-            text = text.replace(letter, plain)
-    return text.lower()
 
 
 def _in_paths(bundle: Bundle) -> Iterator[Observation]:

@@ -26,7 +26,6 @@ from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,
     BuildInProgress,
     PlanEngine,
-    UsedOptions,
     build_source,
     make_build,
     transforms_by_name,
@@ -172,7 +171,7 @@ class Writer(PlanEngine):
         judge: ModelClient | None = None,
     ) -> None:
         self.client = client
-        self.of_transforms = UsedOptions(of_transforms)
+        self.of_transforms = of_transforms
         self.most_rounds = most_rounds
         self.judge = judge
         self.prompts: dict[str, Prompt] = {}
@@ -235,7 +234,7 @@ class Writer(PlanEngine):
         taken = {row.variant: row.round for row in self.rounds if row.taken}
         return {
             "mode": self.name,
-            "of_transforms": self.of_transforms.used(),
+            "of_transforms": self.of_transforms,
             "model": choice.model,
             "params": without_secrets(choice.params),
             "prompts": {

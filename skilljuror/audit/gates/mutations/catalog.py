@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from markdown_it import MarkdownIt
 
 from skilljuror.audit.comparison.code_paths import BundlePaths, is_absolute, path_literals
+from skilljuror.audit.comparison.file_matching import file_path
 from skilljuror.audit.comparison.file_rows import FileRow, routes, rows_of
 from skilljuror.audit.comparison.inline_spans import command_spans
 from skilljuror.audit.gates.mutations.sites import (
@@ -27,7 +28,6 @@ from skilljuror.audit.gates.mutations.sites import (
     changed_lines,
     first_matches,
     item_depths,
-    script_path,
     shown,
     words_start,
 )
@@ -485,7 +485,7 @@ _DULL = "see this file for more details."
 def rename_script(target: MutationTarget) -> Iterator[MutationSite]:
     """Rename a script, on disk or in its marker."""
     for unit in target.helpers:
-        path = script_path(unit)
+        path = file_path(unit)
         renamed = str(PurePosixPath(path).with_name(f"run_{PurePosixPath(path).name}"))
         if path == unit.file:
             files: Files = {path: None, renamed: target.bundle.files[path]}

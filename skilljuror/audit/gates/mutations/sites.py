@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from skilljuror.audit.comparison.file_matching import file_path
 from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, class_of, is_markdown
 from skilljuror.skill.markdown import TextFile, markdown_index, read_text, write_text
 from skilljuror.skill.units import units_of
@@ -58,7 +59,7 @@ class MutationTarget:
     def helpers(self) -> tuple[Unit, ...]:
         """The file units of scripts, in a fence or on disk."""
         files = (unit for unit in self.units if unit.kind == "file")
-        return tuple(unit for unit in files if class_of(script_path(unit)) == "code")
+        return tuple(unit for unit in files if class_of(file_path(unit)) == "code")
 
     def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
         numbers = {
@@ -142,10 +143,6 @@ class MutationTarget:
 Sites = Callable[[MutationTarget], Iterator[MutationSite]]
 LineChange = Callable[[str], str | None]
 """A line -> the line as changed, None to delete it, the same where the kind has no place in it."""
-
-
-def script_path(unit: Unit) -> str:
-    return unit.text.rpartition(" ")[0]
 
 
 def _numbers(unit: Unit) -> range:
