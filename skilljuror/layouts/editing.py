@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
 from skilljuror.audit.comparison.inline_spans import code_spans, link_target_spans, unescaped_target
-from skilljuror.audit.plans.render import BundleTexts, copies_of, shift_line
+from skilljuror.audit.plans.render import BundleTexts, copies_of, piece_lines
 from skilljuror.base.skill import Copy, Generated, PlannedFile
 from skilljuror.skill.generated import fill_template
 from skilljuror.skill.markdown import MarkdownIndex, markdown_index
@@ -33,14 +33,8 @@ class PageBuilder:
 
     def copy(self, source: str, start: int, end: int, shift: int = 0) -> None:
         """Add lines `start..end` (1-based, inclusive) of a parent file; nothing if end < start."""
-        self.pieces.append(Copy(source, start, end, shift))
-        lines = list(self.parent_texts.text(source).lines[start - 1 : end])
-        if shift:
-            for heading in self.parent_texts.markdown(source).headings:
-                if start - 1 <= heading.start < end:
-                    place = heading.start - start + 1
-                    lines[place] = shift_line(lines[place], shift)
-        self.lines += lines
+        self.pieces.append(piece := Copy(source, start, end, shift))
+        self.lines += piece_lines(piece, self.parent_texts)
 
     def insert(self, place: int, generated: Sequence[Generated]) -> None:
         """Insert generated lines before piece number `place`, with blank lines around them."""

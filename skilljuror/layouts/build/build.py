@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
+import msgspec
 from msgspec import structs
 
 from skilljuror.audit.audit import (
@@ -54,7 +55,7 @@ from skilljuror.layouts.build.folder import (
     safe_target,
     tar_of,
 )
-from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
+from skilljuror.layouts.build.manifests import variant_manifest
 from skilljuror.layouts.build.scopes import judged_scopes
 from skilljuror.layouts.controls import PREFIX, WithoutSection
 from skilljuror.layouts.disclosure import nothing_on_demand
@@ -390,7 +391,10 @@ def _record(
         ),
         not_built=build.not_built,
         parts=digests_of_parts(build.staging),
-        plans={name: plan_to_json(build.plans[name]) for name in sorted(build.plans)},
+        plans={
+            name: msgspec.json.decode(msgspec.json.encode(build.plans[name]))
+            for name in sorted(build.plans)
+        },
         issues=tuple(structs.asdict(issue) for issue in source.issues),
     )
 

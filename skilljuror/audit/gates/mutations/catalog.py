@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 
 from skilljuror.audit.comparison.code_paths import BundlePaths, is_absolute, path_literals
 from skilljuror.audit.comparison.file_matching import file_path
-from skilljuror.audit.comparison.file_rows import FileRow, routes, rows_of
 from skilljuror.audit.comparison.inline_spans import command_spans
 from skilljuror.audit.gates.mutations.sites import (
     MARK,
@@ -31,6 +30,7 @@ from skilljuror.audit.gates.mutations.sites import (
     shown,
     words_start,
 )
+from skilljuror.audit.gates.routing import FileRow, routes, rows_of
 from skilljuror.audit.plans.render import can_shift, shift_line
 from skilljuror.base.skill import Unit, is_licence, is_markdown, is_root_name
 from skilljuror.skill.critical_tokens import critical_tokens
