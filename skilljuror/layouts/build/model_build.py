@@ -56,13 +56,9 @@ class ModelEngine(NamedTuple):
     """The model that answers the rubric for texts that pass the gates; None for no rubric."""
     prices: tuple[Price, ...] = PRICES
 
-    def client(self) -> ModelClient:
-        """Return the writing client."""
-        return ModelClient(self.choice, self.calls, prices=self.prices)
-
-    def rubric_client(self) -> ModelClient:
-        """Return the rubric client; it shares the address of the writing model."""
-        choice = structs.replace(self.choice, model=self.rubric or "")
+    def client(self, model: str | None = None) -> ModelClient:
+        """Return the client of the writing model, or of another one at its address."""
+        choice = structs.replace(self.choice, model=model or self.choice.model)
         return ModelClient(choice, self.calls, prices=self.prices)
 
 
@@ -139,7 +135,7 @@ def build_with_model(
             source, target, variants=variants, options=options, gates=gates, engine="assign"
         )
     with fresh_build(place) as staging:
-        gate = engine.rubric_client() if engine.rubric else None
+        gate = engine.client(engine.rubric) if engine.rubric else None
         maker = Writer(client, dict(options or {}), engine.rounds, gate)
         return make_build(bundle, staging, maker, variants, gates)
 

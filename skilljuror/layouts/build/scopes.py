@@ -177,24 +177,21 @@ def judge_scopes(source: Path, bundle: Bundle, client: ModelClient) -> int:
     if asked:
         found = ask_scopes(client, load_prompt(PROMPT), flat, asked)
         by, at = f"{MODEL}{client.choice.model}", now()
-        append_jsonl(
-            scope_file(source),
-            *(_decision(section, one.scope, one.reason, by, at) for section, one in found),
-        )
+        rows = [
+            Decision(
+                item=f"{ITEM}{section.key}", answer=one.scope, reason=one.reason, by=by, at=at,
+                seen=section.key,
+            )
+            for section, one in found
+        ]  # fmt: skip
+        append_jsonl(scope_file(source), *rows)
     return len(asked)
-
-
-def _decision(section: OpenSection, scope: Any, reason: str, by: str, at: str) -> Decision:
-    return Decision(
-        item=f"{ITEM}{section.key}", answer=scope, reason=reason, by=by, at=at, seen=section.key
-    )
 
 
 # ---- sentences that say when and why to open a file ----------------------------------------------
 # They cannot add requirements: their critical tokens (numbers, comparators, modals, code spans, paths, flags) must be in
 # the text that they lead to. They cannot mislead: "when" has a word of its title or opening, "because" a word of it.
 
-MAX_TRIGGER = 200  # maximum characters of a trigger, "when" and "because" included
 OPENING = 3  # number of texts of a file, its title first, that say what it is about
 FILE_WORDS = 10
 """Distinct words of a file up to which one shared word is enough; a text in another script has none."""
@@ -229,9 +226,10 @@ def split_trigger(sentence: str) -> tuple[str, str] | None:
 def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
     """Return why a trigger may not lead to a file with `texts`; None if it may."""
     sentence = f"when {when}, because {why}."
-    form_problem = _form_problem(sentence)
-    if form_problem:
-        return form_problem
+    if _MARKS.search(sentence):
+        return "contains Markdown, markup or a URL; use plain words"
+    if _BREAK.search(sentence):
+        return "is more than one plain sentence"
     texts = list(texts)
     known = {token for text in texts for token in critical_tokens(text)}
     unknown = dict.fromkeys(
@@ -249,18 +247,6 @@ def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
         title = texts[0] if len(texts[0]) <= MAX_SHOWN else f"{texts[0][:MAX_SHOWN]}…"
         return f"says a 'when' that its file is not about: {title!r}"
     return None if _stems(why) & file_stems else "says a 'because' without a word of its file"
-
-
-def _form_problem(sentence: str) -> str | None:
-    if len(sentence) > MAX_TRIGGER:
-        return f"is longer than {MAX_TRIGGER} characters"
-    if not sentence.isprintable():
-        return "is not one line of printable characters"
-    if _MARKS.search(sentence):
-        return "contains Markdown, markup or a URL; use plain words"
-    if _BREAK.search(sentence):
-        return "is more than one plain sentence"
-    return None
 
 
 def _stems(text: str) -> set[str]:
