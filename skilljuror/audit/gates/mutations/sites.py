@@ -92,7 +92,7 @@ class MutationTarget:
         before = "\n".join(self.texts[path].lines[number - 1 : number - 1 + count])
         lines = [] if after is None else after.split("\n")
         make = partial(self.replaced, path, number, lines, count)
-        return MutationSite(path, number, before, after or "", make)
+        return MutationSite(path, number, before, (after or "").strip("\n"), make)
 
     def blanks(self) -> Iterator[tuple[str, int]]:
         """Yield (file, 1-based line) of the blank lines between two lines of prose."""
