@@ -53,7 +53,7 @@ def build(
     from skilljuror.base.workers import Progress
     from skilljuror.layouts.build.assay import keep_assays
     from skilljuror.layouts.build.build import build_many, build_named, build_source
-    from skilljuror.layouts.build.model_build import Rewriting, build_with_model, model_engine
+    from skilljuror.layouts.build.model_build import build_with_model, model_engine
     from skilljuror.layouts.build.reviews import reviewed
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
@@ -65,7 +65,7 @@ def build(
     chosen: dict[str, Any] = {"variants": names, "gates": gates or ()}
     calls = out.parent / f"{out.name}.calls.jsonl"
     make: Any = partial(build_named if many else build_source, **chosen)
-    if asked := model_engine(engine, model, calls, api_base, Rewriting(rounds, rubric)):
+    if asked := model_engine(engine, model, calls, api_base, rounds, rubric):
         make, jobs = partial(build_with_model, engine=asked, **chosen), 1
     results: dict[str, Any] = {}
     with progress() as listener:

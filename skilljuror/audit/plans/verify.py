@@ -82,7 +82,7 @@ Line = tuple[str, int]
 
 def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
     """Return why the variant does not carry its parent; empty if it does."""
-    problems = _first(_check_rebuilt(plan, parent, variant, control=False))
+    problems = first_problems(_check_rebuilt(plan, parent, variant, control=False))
     if problems:
         return tuple(problems)
     for check in (
@@ -93,7 +93,7 @@ def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
         _check_code,
         _check_folders,
     ):
-        problems += _first(check(plan, parent, variant))
+        problems += first_problems(check(plan, parent, variant))
     return tuple(problems)
 
 
@@ -103,10 +103,11 @@ def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ..
     A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
     and plan give the parent.
     """
-    return tuple(_first(_check_rebuilt(plan, parent, variant, control=True)))
+    return tuple(first_problems(_check_rebuilt(plan, parent, variant, control=True)))
 
 
-def _first(problems: Iterable[str]) -> list[str]:
+def first_problems(problems: Iterable[str]) -> list[str]:
+    """Return the first `SHOWN` problems and the number of the rest."""
     every = list(problems)
     more = [f"… and {len(every) - SHOWN} more of this kind"] if len(every) > SHOWN else []
     return every[:SHOWN] + more
