@@ -25,6 +25,7 @@ def test_help_names_every_command_in_its_panel():
     assert done.returncode == 0
     assert re.findall(r"^([A-Z]\w+):$", done.stdout, re.MULTILINE) == ["Options", *PANELS]
     assert re.findall(r"^  ([a-z]+) +[A-Z]", done.stdout, re.MULTILINE) == list(EXAMPLES)
+    assert len(next(iter(PANELS.values()))) == 10, "the most used commands come first"
 
 
 def test_help_of_each_command_ends_with_an_example_that_parses():
