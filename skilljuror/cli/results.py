@@ -19,6 +19,7 @@ from skilljuror.cli.output import (
     Table,
     command_line,
     headline,
+    labelled,
     legend_blocks,
     progress,
     records,
@@ -355,7 +356,7 @@ def report(
         return None
     with progress() as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
-    blocks = [*headline(summary), f"report: {summary.path}"]
+    blocks = [*headline(summary), f"report: {summary.path}", *labelled("note", summary.lacks)]
     if paper:
         written, empty = report_paper(study, out)
         missing = f"; no data for {', '.join(empty)}" if empty else ""

@@ -72,4 +72,4 @@ def test_completion_is_installed_for_the_shell_and_completes_words(tmp_path):
         "COMP_WORDS": "skilljuror re",
         "COMP_CWORD": "1",
     }
-    assert call(env=env).stdout.split() == ["review", "report"]
+    assert call(env=env).stdout.split() == ["report", "review"]
