@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def report_study(
     study: Path, target: Path | None = None, *, quotes: bool = True, progress: Listener = silent
 ) -> "ReportSummary":
-    """Write report.html with tables and figures; the default folder is STUDY/report. Without
-    matplotlib it has no figures."""
+    """Write report.html with tables and, with matplotlib, figures; the default folder is STUDY/report."""
     from skilljuror.report.page import build_report
 
     progress(Progress("report", 0, 1))

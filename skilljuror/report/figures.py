@@ -132,9 +132,8 @@ def svg_of(figure: "Figure") -> str:
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show; none without matplotlib."""
-    if not installed("matplotlib"):
-        return []
-    drawn = (FIGURES[name](answers, Paper(scripted)) for name in names)
+    able = names if installed("matplotlib") else ()
+    drawn = (FIGURES[name](answers, Paper(scripted)) for name in able)
     return [drawing for drawing in drawn if drawing]
 
 
