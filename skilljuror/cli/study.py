@@ -29,6 +29,7 @@ from skilljuror.cli.output import (
     records,
     to_plain,
     wants_json,
+    working,
 )
 from skilljuror.cli.terminal import json_text
 
@@ -229,7 +230,8 @@ def plan(
     """Show a study's trials, power, time, cost, and what it needs, before it runs."""
     from skilljuror.report.forecast import Assumptions, forecast
 
-    outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
+    with working("plan"):
+        outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
     return Answer(outlook, _plan_blocks(outlook))
 
 
