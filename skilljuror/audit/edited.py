@@ -37,6 +37,7 @@ from skilljuror.base.skill import (
     is_markdown,
     is_root_name,
 )
+from skilljuror.skill.bundles import look_alike
 from skilljuror.skill.generated import embedded_files
 from skilljuror.skill.markdown import markdown_index, read_text, visible_text
 from skilljuror.skill.units import LINK_ARROW, units_of
@@ -528,7 +529,7 @@ def _gone_files(edits: Edits) -> Iterator[Finding]:
         for unit in left:
             code = name.endswith(".py") and unit.kind == "code" and imported.search(unit.text)
             if code or re.search(rf"(?<![\w-]){re.escape(name)}\b", unit.text):
-                message = f"{path} is gone, and this text still leads to it"
+                message = f"{path} is gone{look_alike(path, edits.after.files)}, and this text still leads to it"
                 yield edit_finding("edit.file-gone", None, unit, message)
                 break
 

@@ -159,8 +159,8 @@ def redact_files(folder: Path, values: Collection[str]) -> int:
 
 EXTRAS = {
     "models": ("litellm",),
-    "report": ("matplotlib", "scipy"),
-    "notebook": ("pandas", "scipy"),
+    "report": ("matplotlib",),
+    "notebook": ("pandas", "pyarrow"),
     "review": ("starlette", "uvicorn"),
 }
 """Extra of pyproject.toml -> the libraries that it installs."""

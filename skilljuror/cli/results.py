@@ -19,10 +19,12 @@ from skilljuror.cli.output import (
     Table,
     command_line,
     headline,
+    labelled,
     legend_blocks,
     progress,
     records,
     wants_json,
+    working,
 )
 from skilljuror.cli.study import usual_log_folders
 from skilljuror.cli.terminal import json_text
@@ -351,11 +353,13 @@ def report(
         return _report_several(studies, out, form, paper)
     (study,) = studies
     if form == "markdown":
-        print(report_head(study), end="")
+        with working("report"):
+            head = report_head(study)
+        print(head, end="")
         return None
     with progress() as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
-    blocks = [*headline(summary), f"report: {summary.path}"]
+    blocks = [*headline(summary), f"report: {summary.path}", *labelled("note", summary.lacks)]
     if paper:
         written, empty = report_paper(study, out)
         missing = f"; no data for {', '.join(empty)}" if empty else ""
@@ -372,7 +376,8 @@ def _report_several(studies: list[Path], out: Path | None, form: str, paper: boo
         raise UsageError("--paper takes one study; name one", field="paper")
     if out is None and form == "html":
         raise UsageError("several studies have no folder in common; add --out DIR", field="out")
-    several = report_several(studies)
+    with working("report"):
+        several = report_several(studies)
     if out is None:
         print(several_markdown(several), end="")
         return None
@@ -398,7 +403,8 @@ def heat(
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
     from skilljuror.report import heat as reports
 
-    coverage = reports.heat(study, condition)
+    with working("heat"):
+        coverage = reports.heat(study, condition)
     remarks = []
     if figure:
         from skilljuror.report import heat_figure

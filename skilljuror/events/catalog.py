@@ -1,6 +1,7 @@
 """Locations of a run's Skills: maps any path to (Skill, resource), and learns them from the log."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from msgspec import Struct, field
@@ -71,6 +72,11 @@ class ResolvedAccess(Struct, frozen=True, gc=False):
         return self.location.skill, self.location.resource
 
 
+def _folded(path: str) -> str:
+    """A path without case and Unicode form, as macOS and Windows open it."""
+    return unicodedata.normalize("NFC", path).lower()
+
+
 class SkillCatalog(Struct):
     """Known locations and resources of Skills.
 
@@ -92,9 +98,9 @@ class SkillCatalog(Struct):
     bundled: set[str] = field(default_factory=set)
     """The agent program's own Skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Skill -> lower-case path -> path."""
+    """Skill -> folded path -> path; of two paths that fold alike the later one is "/path" -> path."""
     inner_folders: dict[str, set[str]] = field(default_factory=dict)
-    """Skill -> folders of these paths, in lower case."""
+    """Skill -> folders of these paths, folded."""
 
     def add_skill(self, name: str, folder: str | None = None) -> None:
         """Add a Skill, and its folder if known."""
@@ -115,8 +121,10 @@ class SkillCatalog(Struct):
             self.roots.setdefault(root)
 
     def add_resource(self, skill: str, path: str) -> None:
-        skill, lower = self.name(skill), path.lower()
-        self.resources.setdefault(skill, {}).setdefault(lower, path)
+        skill, lower = self.name(skill), _folded(path)
+        known = self.resources.setdefault(skill, {})
+        if known.setdefault(lower, path) != path:
+            known[f"/{path}"] = path
         folders = self.inner_folders.setdefault(skill, set())
         folder = lower.rpartition("/")[0]
         while folder and folder not in folders:
@@ -139,7 +147,7 @@ class SkillCatalog(Struct):
             self.folder_names.setdefault("/" + name_of(folder))
 
     def has(self, skill: str, path: str) -> bool:
-        return path.lower() in self.resources.get(self.name(skill), {})
+        return _folded(path) in self.resources.get(self.name(skill), {})
 
     def locate(self, path: str) -> ResourceLocation | None:
         """Skill and resource of a path, or None if it is outside all Skills."""
@@ -179,7 +187,8 @@ class SkillCatalog(Struct):
 
     def _location(self, skill: str, inner: str, *, bundled: bool) -> ResourceLocation:
         """Location inside a Skill, with the path's known upper and lower case."""
-        resource = self.resources.get(skill, {}).get(inner.lower(), inner) or "."
+        known = self.resources.get(skill, {})
+        resource = known.get(f"/{inner}") or known.get(_folded(inner), inner) or "."
         if is_root(resource):
             resource = "SKILL.md"
         folder = resource == "." or self._is_folder(skill, resource)
@@ -188,7 +197,7 @@ class SkillCatalog(Struct):
     def _is_folder(self, skill: str, resource: str) -> bool:
         """Whether a path is a folder: other paths are below it, or it is a usual one without an
         extension."""
-        lower = resource.lower()
+        lower = _folded(resource)
         if lower in self.resources.get(skill, {}):
             return False
         return lower in self.inner_folders.get(skill, ()) or resource in BUNDLE_FOLDERS

@@ -10,7 +10,7 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from skilljuror.base.errors import BundleError
@@ -78,6 +78,18 @@ def check_path(path: str) -> None:
             )
     if any(part.lower() == "skill.md" for part in parts[:-1]):
         raise BundleError(f"{path!r} is in a folder named SKILL.md", file=path)
+
+
+def name_key(path: str) -> str:
+    """Return what macOS and Windows compare of a name: neither case nor Unicode form."""
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def look_alike(path: str, names: Iterable[str]) -> str:
+    """Return words about the name that these systems take for a missing `path`; empty without one."""
+    key = name_key(path)
+    alike = next((name for name in names if name_key(name) == key), None)
+    return f" ({alike!r} differs in case or Unicode form)" if alike else ""
 
 
 class ReadBudget:
@@ -332,7 +344,7 @@ def _file_issues(files: dict[str, Blob]) -> Iterator[BundleIssue]:
     absolute paths and HTML comments."""
     seen: dict[str, str] = {}
     for path, blob in files.items():
-        key = unicodedata.normalize("NFC", path).casefold()
+        key = name_key(path)
         if seen.setdefault(key, path) != path:
             message = f"differs from {seen[key]!r} only in case or Unicode form"
             yield BundleIssue("path-collision", "warning", path, message)

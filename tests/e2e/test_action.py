@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.cli_process import write_skill
+from tests.support.cli_process import call, write_skill
 from tests.support.git_repositories import git
 from tests.support.places import ROOT
 
@@ -75,6 +75,18 @@ def commit(folder, skill="csv-report", *changes):
 def test_no_expression_stands_in_a_script():
     """What a pull request names would otherwise be run."""
     assert not [step for step in SCRIPTS if "${{" in step["run"]]
+
+
+def test_the_hook_runs_the_command_of_the_action(repository):
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert hook["entry"] in SCRIPTS[-1]["run"]
+    commit(repository, "csv-report", ("Never round", "Round"))
+    words = [*hook["entry"].split()[1:], *hook["args"]]
+    refused = call(*words, cwd=repository)
+    assert "'origin/HEAD' is not in this repository" in refused.stderr
+    git(repository, "update-ref", "refs/remotes/origin/HEAD", "HEAD~1")
+    done = call(*words, cwd=repository)
+    assert (done.returncode, "csv-report: fail" in done.stdout) == (1, True), done.stdout
 
 
 def scripted(name, place, action):

@@ -52,6 +52,11 @@ def test_the_wheel_builds_and_queries_alone_and_runs_the_demo_with_its_extra(tmp
     read = "import skilljuror; print(len(skilljuror.open_study('logs').rows('trajectories')))"
     assert int(run(python, "-c", read, cwd=tmp_path)) > 0
 
+    plain = json.loads(run(command, "demo", "--out", "plain", "--json", cwd=tmp_path))
+    assert [note for note in plain["notes"] if "skilljuror[report]" in note]
+    assert Path(tmp_path, plain["report"]).is_file()
+    assert not (tmp_path / "plain" / "report" / "figures").exists()
+
     run(*install, "-c", ROOT / "requirements.txt", f"{wheel}[report]", cwd=tmp_path)
     summary = json.loads(run(command, "demo", "--out", "study", "--json", cwd=tmp_path))
     assert summary["trials"] > 0

@@ -24,6 +24,7 @@ from skilljuror.audit.comparison.normalised_text import all_paths, path_suffixes
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.base.build import GateResult
 from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, is_markdown, resource_class
+from skilljuror.skill.bundles import look_alike
 from skilljuror.skill.generated import CONFIGURATION, MARKER, embedded_files, marker_path
 from skilljuror.skill.markdown import anchors, markdown_index, read_text
 from skilljuror.skill.units import cached_by_bundles, units_of
@@ -259,7 +260,8 @@ class _LinkTargets:
             return
         target = self._target(unit, path) if path else unit.file
         if target is None:
-            yield _broken(unit, address, path)
+            alike = look_alike(normpath(join(dirname(unit.file), path)), self.paths)
+            yield _broken(unit, address, path, alike)
         elif anchor and is_markdown(target) and anchor.lower() not in self.anchors.get(target, ()):
             message = f"broken anchor: {target!r} has no heading for #{anchor}"
             yield Observation(
@@ -324,10 +326,10 @@ def _address(link: Unit) -> tuple[str, str, str]:
     return address, path.partition("?")[0], anchor
 
 
-def _broken(link: Unit, address: str, path: str) -> Observation:
+def _broken(link: Unit, address: str, path: str, alike: str = "") -> Observation:
     return Observation(
         "hygiene.broken-link", basename(path.rstrip("/")), link.file, link.start, address,
-        f"broken link: {address!r} does not exist",
+        f"broken link: {address!r} does not exist{alike}",
     )  # fmt: skip
 
 

@@ -172,7 +172,7 @@ class BuildInProgress:
         if missing is not None:
             self.not_built[name] = self.not_built[missing]
             return
-        parent = self.bundles[transform.parent]
+        parent, source = self.bundles[transform.parent], self.bundles["source"]
         known = dict.fromkeys(self._written) | self.plans
         plan = plan_of(transform, parent, options, known)
         files = render(plan, parent)
@@ -181,15 +181,15 @@ class BuildInProgress:
             return
         self.plans[name] = plan
         if name not in self._asked:
-            self.bundles[name] = make_bundle(self.bundles["source"].name, files)
-            _prove(plan, parent, self.bundles[name], control=bool(expected))
+            self.bundles[name] = make_bundle(source.name, files)
+            _prove(plan, parent, self.bundles[name], source, control=bool(expected))
             return
         bundle = self._write(name, files)
         kind = getattr(transform, "stands_for", name)
         twins = (one for one in self.variants if self.bundles[one.variant].files == bundle.files)
         twin = None if expected else next(twins, None)
         same_as = twin and (twin.same_as or twin.variant)
-        _prove(plan, parent, bundle, control=bool(expected))
+        _prove(plan, parent, bundle, source, control=bool(expected))
         self.variants.append(
             BuiltVariant(name, transform.parent, plan, "strict", kind, expected, same_as)
         )
@@ -345,12 +345,14 @@ def declared_findings(transform: Transform) -> tuple[str, ...]:
     return tuple(getattr(transform, "expected", ()))
 
 
-def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> None:
+def _prove(plan: Plan, parent: Bundle, variant: Bundle, source: Bundle, *, control: bool) -> None:
     problems = (verify_control if control else verify)(plan, parent, variant)
     if problems:
+        bug = "this is a bug in the transform, please report it with the source"
+        twins = [issue for issue in source.issues if issue.rule == "path-collision"]
+        why = f"{twins[0].file!r} {twins[0].message}: rename it" if twins else bug
         raise TransformError(
-            f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; this is a bug in"
-            " the transform, please report it with the source"
+            f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; {why}"
         )
 
 
