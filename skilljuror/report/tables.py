@@ -222,7 +222,7 @@ def _cell(column: str, row: dict[str, Any], number: bool, whole: tuple[str, ...]
     value, reason, lacking = row[column], row.get(f"{column}_reason"), row.get(NOT_USABLE)
     if value is None and (reason or (lacking and column in whole)):
         said = reason is None or reason == lacking  # in a column of its own
-        return Cell(DASH, number, "" if said else str(reason))
+        return Cell(DASH, number, "" if said else str(reason).replace("_", " "))
     return Cell(format_value(column, value), number)
 
 
