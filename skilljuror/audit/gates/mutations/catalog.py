@@ -211,9 +211,8 @@ def _contradictions(target: MutationTarget) -> list[str]:
 
 def _neighbours(target: MutationTarget) -> Iterator[tuple[str, int, list[str]]]:
     """(file, number of the first, both) of neighbouring lines of prose."""
-    prose = set(target.prose)
     for path, number in target.prose:
-        if (path, number + 1) in prose:
+        if (path, number + 1) in target.prose_places:
             yield path, number, [target.line(path, number), target.line(path, number + 1)]
 
 
@@ -257,7 +256,7 @@ def drop_script_line(target: MutationTarget) -> Iterator[MutationSite]:
 
 def move_context(target: MutationTarget) -> Iterator[MutationSite]:
     """Move a paragraph of one line below another heading."""
-    places = [(path, n, target.home(path, n)) for path, n in target.blanks()]
+    places = [(path, n, target.homes.get((path, n - 1), "")) for path, n in target.blanks()]
     for unit in target.units:
         alone = unit.kind == "statement" and unit.start == unit.end and unit.headings
         if not alone or unit.generated or not _is_paragraph(target, unit):
@@ -323,22 +322,22 @@ def swap_sections(target: MutationTarget) -> Iterator[MutationSite]:
 
 def swap_contents(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange the text below the titles of two neighbouring sections."""
-    prose = set(target.prose)
     for path, first, second in _neighbouring_sections(target):
         ranges = (first.text_start, first.end), (second.text_start, second.end)
-        if all(any((path, n + 1) in prose for n in range(*lines)) for lines in ranges):
+        if all(
+            any((path, n + 1) in target.prose_places for n in range(*lines)) for lines in ranges
+        ):
             yield _exchange(target, path, *ranges)
 
 
 def swap_conditions(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange two lines that each lead to a list of the same section."""
-    prose = set(target.prose)
     homes = {(unit.file, unit.start): unit.headings for unit in target.units}
     for path, text in target.texts.items():
         lists = {
             number: _list_below(text.lines, number)
             for number in range(1, len(text.lines))
-            if (path, number) in prose and _leads_to_list(text.lines, number)
+            if (path, number) in target.prose_places and _leads_to_list(text.lines, number)
         }
         for first, second in pairwise(lists):
             before, after = target.line(path, first), target.line(path, second)
@@ -452,14 +451,13 @@ def lift_item(target: MutationTarget) -> Iterator[MutationSite]:
 
 def _items(target: MutationTarget) -> Iterator[tuple[str, int, str, re.Match[str]]]:
     """(file, line, the line before, its marker) of the items that stand alone on one line."""
-    prose = set(target.prose)
     for path, number in target.prose:
         lines = target.texts[path].lines
         match = _ITEM.match(lines[number - 1])
         below = lines[number] if number < len(lines) else ""
         own = _ITEM.match(below)
         alone = not below.strip() or (own and match and len(own[1]) <= len(match[1]))
-        if match and alone and (path, number - 1) in prose:
+        if match and alone and (path, number - 1) in target.prose_places:
             yield path, number, lines[number - 2], match
 
 

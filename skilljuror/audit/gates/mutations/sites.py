@@ -2,8 +2,6 @@
 
 import random
 import re
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -99,30 +97,22 @@ class MutationTarget:
         for path, number in self.prose:
             lines = self.texts[path].lines
             end = number + 1
-            if end < len(lines) and not lines[end - 1].strip() and (path, end + 1) in self._prose:
+            if (
+                end < len(lines)
+                and not lines[end - 1].strip()
+                and (path, end + 1) in self.prose_places
+            ):
                 yield path, end
 
     @cached_property
-    def _prose(self) -> frozenset[tuple[str, int]]:
+    def prose_places(self) -> frozenset[tuple[str, int]]:
         return frozenset(self.prose)
 
-    def home(self, path: str, number: int) -> str:
-        """Return the heading above a line; "" if there is none."""
-        ends, titles = self._homes.get(path, ([], []))
-        above = bisect_left(ends, number)
-        return titles[above - 1] if above else ""
-
     @cached_property
-    def _homes(self) -> dict[str, tuple[list[int], list[str]]]:
-        """path -> last lines of its units in order, and the heading above each."""
-        homes: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for unit in self.units:
-            if unit.kind in CONTENT_KINDS and unit.kind != "heading":
-                homes[unit.file].append((unit.end, "".join(unit.headings[-1:])))
-        return {
-            path: ([end for end, _ in sorted(placed)], [title for _, title in sorted(placed)])
-            for path, placed in homes.items()
-        }
+    def homes(self) -> dict[tuple[str, int], str]:
+        """(file, last line) of each text with content -> the heading above; "" if there is none."""
+        content = (u for u in self.units if u.kind in CONTENT_KINDS and u.kind != "heading")
+        return {(unit.file, unit.end): "".join(unit.headings[-1:]) for unit in content}
 
     def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:
         """Choose up to `count` sites, the same ones for the same bundle, name and seed."""
