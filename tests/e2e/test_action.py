@@ -81,7 +81,7 @@ def test_the_hook_runs_the_command_of_the_action(repository):
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert hook["entry"] in SCRIPTS[-1]["run"]
     commit(repository, "csv-report", ("Never round", "Round"))
-    _, *words = [*hook["entry"].split(), *hook["args"]]
+    words = [*hook["entry"].split()[1:], *hook["args"]]
     refused = call(*words, cwd=repository)
     assert "'origin/HEAD' is not in this repository" in refused.stderr
     git(repository, "update-ref", "refs/remotes/origin/HEAD", "HEAD~1")
