@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -21,8 +22,7 @@ def optional(name: str) -> Any:
 
 
 _FCNTL, _MSVCRT = optional("fcntl"), optional("msvcrt")
-_LOCKED_BYTE = 0x4000_0000
-"""The byte locked on Windows, behind any text: nobody can read or write a locked one."""
+_LOCKED_BYTE = 0x4000_0000  # on Windows, behind any text: nobody can read or write a locked one
 
 
 def require_posix(user: str) -> None:
@@ -33,31 +33,23 @@ def require_posix(user: str) -> None:
 
 def lock(file: IO[bytes], *, shared: bool = False, wait: bool = True) -> bool:
     """Lock an open file until it is closed; return False if another process holds it and `wait` is False. A system
-    without flock has no `shared` locks (HarnessError)."""
+    without flock has no `shared` locks (HarnessError), and loses the position in the file."""
     if _FCNTL:
         kind = _FCNTL.LOCK_SH if shared else _FCNTL.LOCK_EX
-        try:
+        with suppress(BlockingIOError):
             _FCNTL.flock(file, kind if wait else kind | _FCNTL.LOCK_NB)
-        except BlockingIOError:
-            return False
-    elif shared:
+            return True
+        return False
+    if shared:
         require_posix("a run of trials")
-    while _MSVCRT and not _windows_lock(file):
+    while _MSVCRT:
+        with suppress(OSError):
+            file.seek(_LOCKED_BYTE)
+            _MSVCRT.locking(file.fileno(), _MSVCRT.LK_NBLCK, 1)
+            return True
         if not wait:
             return False
         time.sleep(0.02)
-    return True
-
-
-def _windows_lock(file: IO[bytes]) -> bool:
-    place = file.tell()
-    file.seek(_LOCKED_BYTE)
-    try:
-        _MSVCRT.locking(file.fileno(), _MSVCRT.LK_NBLCK, 1)
-    except OSError:
-        return False
-    finally:
-        file.seek(place)
     return True
 
 
