@@ -49,11 +49,12 @@ Format = Literal["table", "csv", "json", "parquet"]
 def query(
     study: Study, words: list[str] | None = None, form: Format | None = None,
     out: Path | None = None, param: list[str] | None = None, fail_on_rows: bool = False,
-    whole: bool = False, listing: bool = False,
+    whole: bool = False, listing: bool = False, partial: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
-    The answers of several studies are one table, its first column the name of the folder. A table has 20 rows and
+    The answers of several studies are one table, its first column the name of the folder; a folder of shards is one
+    study. A table has 20 rows and
     the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are whole. CSV text that a
     spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
@@ -62,7 +63,7 @@ def query(
     from skilljuror.store import questions
 
     if not words and out:
-        counts = questions.export(StudyFolder.existing(study).existing_database, out)
+        counts = questions.export(StudyFolder.existing(study).readable(partial=partial), out)
         line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
         return Answer({"folder": str(out), "rows": counts}, [line])
     if not words:
@@ -85,10 +86,10 @@ def query(
             raise UsageError("parquet takes one study; use --format csv or json", field="format")
         if out is None and sys.stdout.isatty():
             raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-        database = StudyFolder.existing(study).existing_database
+        database = StudyFolder.existing(study).readable(partial=partial)
         questions.parquet(database, question, out or sys.stdout.buffer, **params)
         return None
-    answers = _answers(studies, question, params)
+    answers = _answers(studies, question, params, partial)
     result = questions.side_by_side(answers)
     status = int(fail_on_rows and bool(result.rows))
     remarks = [
@@ -96,6 +97,8 @@ def query(
         for name, answer in answers.items()
         for remark in _remarks(studies[name], question, answer)
     ]
+    missing = (StudyFolder(folder).missing_shards for folder in studies.values())
+    remarks += [f"{text}; its runs are not counted" for text in missing if text]
     if chosen == "table":
         columns, rows, total = questions.for_people(question, result)
         table = Table(columns, rows, None, True, total, "--format csv")
@@ -116,7 +119,7 @@ def usage(
     study: Path | None = None,
     by: Literal["skill", "project", "version", "person", "model"] = "skill", since: str | None = None,
     rows: Literal["all", "changed", "unknown", "unused"] | None = None, fail_on_rows: bool = False,
-    form: Format | None = None, whole: bool = False,
+    form: Format | None = None, whole: bool = False, partial: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Show which Skills your agents were offered, opened and used, at what cost, and what changed.
 
@@ -131,7 +134,7 @@ def usage(
     question = "usage_by_version" if by == "version" else "usage"
     given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
     asked = [f"{name}={value}" for name, value in given.items() if value is not None]
-    answer = query(study, [question], form, None, asked, fail_on_rows, whole)
+    answer = query(study, [question], form, None, asked, fail_on_rows, whole, partial=partial)
     if answer is None:
         return None
     table = next(iter(answer.blocks), None)
@@ -221,7 +224,9 @@ def _sql(question: str) -> str:
         raise UsageError(f"{where} is not UTF-8 text; save the SQL as UTF-8") from error
 
 
-def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) -> dict[str, Any]:
+def _answers(
+    studies: dict[str, Path], question: str, params: dict[str, str], partial: bool
+) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.base.files import StudyFolder
     from skilljuror.store.connect import open_read
@@ -230,7 +235,7 @@ def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) ->
     answers = {}
     for name, folder in studies.items():
         try:
-            with open_read(StudyFolder.existing(folder).existing_database) as reader:
+            with open_read(StudyFolder.existing(folder).readable(partial=partial)) as reader:
                 answers[name] = run(reader, question, **params)
         except QueryError as error:
             if len(studies) == 1:

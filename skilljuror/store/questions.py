@@ -484,7 +484,7 @@ DICTIONARY = "dictionary.csv"
 _COLUMNS = """
 SELECT table_name AS "table", column_name AS "column", lower(data_type) AS type, comment AS meaning
 FROM duckdb_columns()
-WHERE NOT internal
+WHERE NOT internal AND database_name = current_database()
 ORDER BY table_name, column_index
 """
 
