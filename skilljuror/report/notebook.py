@@ -37,10 +37,9 @@ _VALUES = """
 SELECT trial, value FROM measures WHERE metric = $metric AND key = $key AND value IS NOT NULL
 """
 _TABLES = """
-SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables()
-WHERE NOT internal AND NOT temporary AND database_name = current_database()
-UNION ALL
-SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal AND database_name = current_database()
+SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE comment IS NOT NULL
+UNION
+SELECT view_name, 'view', comment FROM duckdb_views() WHERE comment IS NOT NULL
 ORDER BY kind, "table"
 """
 _COUNT = "SELECT count(*) FROM query_table($name)"

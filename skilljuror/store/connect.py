@@ -6,7 +6,7 @@ There are no migrations: ingest regenerates a database of another schema from it
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,7 +60,7 @@ SQL = (
 )
 DIGEST = sha256(SQL.encode())
 _OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")
-_TABLE = re.compile(r"^CREATE TABLE (?!made_by)([a-z_]+) \(.*?^\);", re.DOTALL | re.MULTILINE)
+_TABLE = re.compile(r"^CREATE TABLE ([a-z_]+) \(.*?^\);", re.DOTALL | re.MULTILINE)
 _COLUMN = re.compile(r"    (?:[^-]* AS )?([a-z_0-9]+)[ ,][^-]*-- (.+)")
 _OBJECTS = """
 SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal
@@ -85,17 +85,11 @@ bodies; steps and events refer to file and line of the raw logs. Times are UTC w
 """
 
 
-def create_schema(
-    connection: duckdb.DuckDBPyConnection, view_of: Callable[[str], str] | None = None
-) -> None:
-    """Create the tables, views and macros in an empty database; with `view_of`, its SQL in place of every table."""
-    made, comments = SQL, ";\n".join(_comments())
-    if view_of is not None:
-        made = _TABLE.sub(lambda table: view_of(table[1]), SQL)
-        comments = re.sub(r"COMMENT ON TABLE (?!made_by)", "COMMENT ON VIEW ", comments)
+def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the tables, views and macros in an empty database."""
     connection.execute("BEGIN")
-    connection.execute(made)
-    connection.execute(comments)
+    connection.execute(SQL)
+    connection.execute(";\n".join(_comments()))
     connection.execute("INSERT INTO made_by VALUES (?)", [DIGEST])
     connection.execute("COMMIT")
 
@@ -191,7 +185,7 @@ def _attached(path: Path, shards: list[Path]) -> Iterator[duckdb.DuckDBPyConnect
             connection.execute(_LOST.format(held=" UNION ALL ".join(held)))
             losing = connection.execute("SELECT DISTINCT shard FROM beside.lost").fetchall()
             lost = {number for (number,) in losing}
-            create_schema(connection, lambda table: _view_of(table, len(shards), lost))
+            connection.execute(_TABLE.sub(lambda one: _view_of(one[1], len(shards), lost), SQL))
         yield connection
 
 
@@ -285,12 +279,17 @@ class Reader:
                 self._statements += 1
                 if self._statements == 2:
                     connection.execute("CREATE TEMP TABLE contaminations AS FROM contaminations")
-                statements = connection.extract_statements(sql)
-                if (count := len(statements)) > 1:
-                    raise QueryError(f"this is {count} SQL statements; write one SELECT statement")
-                refused = self._only_select and statements[0].type != duckdb.StatementType.SELECT
-                if not statements or refused:
+                kinds = [one.type for one in connection.extract_statements(sql)]
+                if not kinds:
                     raise _no_rows()
+                if len(kinds) > 1:
+                    raise QueryError(
+                        f"this is {len(kinds)} SQL statements; write one SELECT statement"
+                    )
+                if self._only_select and kinds != [duckdb.StatementType.SELECT]:
+                    raise QueryError(
+                        "shards answer SELECT alone (a PIVOT needs its values: ON … IN (…)); write one"
+                    )
                 yield connection
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise QueryError(
@@ -389,7 +388,7 @@ def open_read(path: Path, target: Path | None = None) -> Iterator[Reader]:
             if target or shards:
                 connection.execute("SET enable_external_access = false")
                 connection.execute("SET lock_configuration = true")
-            if not is_ours(connection):
+            if not shards and not is_ours(connection):
                 raise _other_version(path)
         yield Reader(connection, path, name, only_select=bool(shards))
 

@@ -484,8 +484,8 @@ DICTIONARY = "dictionary.csv"
 _COLUMNS = """
 SELECT table_name AS "table", column_name AS "column", lower(data_type) AS type, comment AS meaning
 FROM duckdb_columns()
-WHERE NOT internal AND database_name = current_database()
-ORDER BY table_name, column_index
+WHERE comment IS NOT NULL  -- once: the columns of all shards have the same
+GROUP BY ALL ORDER BY table_name, any_value(column_index)
 """
 
 
