@@ -88,7 +88,7 @@ def fleet(tmp_path_factory):
 @pytest.fixture(scope="module")
 def whole(fleet, tmp_path_factory):
     found = everything(ingested(tmp_path_factory.mktemp("whole"), [fleet], 0))
-    assert len(found["trajectories"]) > 30 and len(found["verdicts"]) > 30
+    assert min(len(found["trajectories"]), len(found["verdicts"])) > 30
     return found
 
 
@@ -101,7 +101,7 @@ def test_shards_hold_every_row_and_answer_of_one_database(count, fleet, whole, t
 
 
 def run_count(study: Path) -> int:
-    return run(StudyFolder(study).database, "SELECT count(*) FROM trajectories").rows[0][0]
+    return len(run(StudyFolder(study).database, "FROM trajectories").rows)
 
 
 def test_every_table_of_runs_is_known():
@@ -151,7 +151,7 @@ def test_of_a_run_in_two_shards_the_later_one_counts_whole(tmp_path):
     found = run(StudyFolder(study).readable(), "SELECT source, steps FROM trajectories").rows
     assert found == [(str(log), 2)]
     rows = everything(study)
-    assert len(rows["steps"]) == 2 and len(rows["sources"]) == 2
+    assert (len(rows["steps"]), len(rows["sources"])) == (2, 2)
     alone = StudyFolder(study).shard(shard_of(later, 3), 3)
     for table in (*RUN_TABLES, "readings"):
         assert rows[table] == sorted(
@@ -170,7 +170,7 @@ def test_a_missing_shard_is_named_and_left_out_only_on_request(tmp_path):
         open_study(study)
     assert open_study(study, partial=True).rows("SELECT 1 AS one") == [{"one": 1}]
     with pytest.raises(StudyError, match="holds 2 shards"):
-        StudyFolder(study).existing_database
+        _ = StudyFolder(study).existing_database
 
 
 def test_two_splits_and_a_database_do_not_mix(tmp_path):
