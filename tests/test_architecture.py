@@ -33,6 +33,7 @@ OWNERS: dict[str, set[str]] = {
     "harbor": {"harness"},
     "duckdb": {"store"},
     "regex": {"base", "study"},
+    "ray": {"base"},
     "orjson": {"base", "logs", "measures"},
     "pandas": {"store", "report"},
     "numpy": {"measures"},

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from typer import Argument, Option
 
@@ -40,6 +40,7 @@ Gates = Annotated[
     list[str] | None,
     Option("--gate", metavar="NAME", help="Extra gate, package.module:Class; repeatable."),
 ]
+Engine = Literal["ray"] | None
 Jobs = Annotated[int, Option("-j", "--jobs", min=1, help="Worker processes.")]
 ApiBase = Annotated[str | None, Option("--api-base", metavar="URL", help="Server of the model.")]
 Budget = Annotated[float | None, Option("--budget-usd", min=0, help="Maximum cost in US dollars.")]

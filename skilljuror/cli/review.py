@@ -14,6 +14,7 @@ from skilljuror.cli.output import (
     ApiBase,
     Block,
     Budget,
+    Engine,
     Indented,
     Jobs,
     Study,
@@ -29,6 +30,7 @@ from skilljuror.cli.output import (
     wants_json,
 )
 from skilljuror.cli.results import own_usage
+from skilljuror.cli.study import each_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,13 +220,17 @@ def judge(
     tasks: Path | None = None, name: str = "tracing", again: bool = False,
     model: str | None = None, api_base: ApiBase = None, budget_usd: Budget = None,
     threads: Threads = 16, check_yes: float = 0.1, panel: str = "", jobs: Jobs = 2,
+    engine: Engine = None,
 ) -> Answer:  # fmt: skip
     """Label whether each opened resource led to visible work; or grade the work by rubrics.
 
     A rubric's items are decided by code, then by --model, then by people (`review`).
     """
+    from skilljuror.base.files import StudyFolder
     from skilljuror.judge.study import judge_study
 
+    if engine or StudyFolder(study).shards:
+        return _judge_shards(study, name, engine, model, again=again, jobs=jobs)
     if model is None and (api_base or budget_usd is not None or panel):
         raise UsageError("--api-base, --budget-usd and --panel require --model", field="model")
     if rubric and (again or name != "tracing" or panel):
@@ -268,6 +274,29 @@ def judge(
         remarks,
         stopped,
     )
+
+
+def _judge_shards(
+    study: Path, name: str, engine: Engine, model: str | None, *, again: bool, jobs: int
+) -> Answer:
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.judge.study import judge_study
+
+    if not (shards := StudyFolder(study).shards):
+        raise UsageError("--engine takes a folder of shards", field="engine")
+    if model:
+        raise UsageError("shards are judged without --model", field="model")
+    jobs = 1 if engine else jobs
+    calls = [
+        partial(judge_study, shard.resolve(), name, again=again, jobs=jobs) for shard in shards
+    ]
+    found = each_shard(calls, engine, "judge")
+    lines = [
+        f"{path.name}: {one.events} events of {one.trajectories} trajectories"
+        for path, one in found
+    ]
+    unread = any(one.unread for _, one in found)
+    return Answer({path.name: to_plain(one) for path, one in found}, lines, int(unread))
 
 
 def _judge_rubrics(

@@ -4,7 +4,8 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from skilljuror.cli.output import (
     ApiBase,
     Block,
     Budget,
+    Engine,
     Formats,
     Indented,
     Jobs,
@@ -402,11 +404,13 @@ def ingest(
     metrics: list[str] | None = None, again: bool = False,
     prune: bool = False, strict: bool = False, arms: Path | None = None,
     no_quotes: bool = False, projects: bool = False, jobs: Jobs = 2, shard: str | None = None,
+    shards: int | None = None, engine: Engine = None,
 ) -> Answer:  # fmt: skip
     """Read a study's trials, or any agent logs, into a database.
 
     A log in a folder that cannot be read is listed and skipped. --shard 2/3 reads a third of the folders below PATH
-    into DIR/2-of-3; query, usage and report read DIR as one study when all three are there.
+    into DIR/2-of-3; query, usage and report read DIR as one study when all three are there. --shards 3 reads all
+    three, one after the other or, with --engine ray, on a cluster.
     """
     from skilljuror.base.files import StudyFolder, parse_time
     from skilljuror.store.records import MeasureOptions
@@ -426,11 +430,19 @@ def ingest(
     own = (not paths or arms is not None) and StudyFolder(study).planned
     of_logs = {
         "since": since, "format": formats, "again": again, "prune": prune,
-        "projects": projects, "shard": shard,
+        "projects": projects, "shard": shard, "shards": shards, "engine": engine,
     }  # fmt: skip
     if misplaced := [option for option, given in of_logs.items() if own and given]:
         problem = f"--{misplaced[0]} applies to logs only; a study's own trials are always all read"
         raise UsageError(problem, field=misplaced[0])
+    if engine and not shards:
+        raise UsageError("--engine needs --shards N", field="shards")
+    if shards:
+        if shard:
+            raise UsageError("--shard and --shards contradict each other", field="shards")
+        return _ingest_shards(
+            study, paths, (moment, formats or ()), options, (again, prune), shards, engine, jobs
+        )
     part = _shard(shard, StudyFolder(study)) if shard else None
     study = StudyFolder(study).shard(*part) if part else study
     chosen = [] if own else paths or _confirmed(usual_log_folders(), yes)
@@ -457,6 +469,61 @@ def ingest(
         int(bool(failed)),
         [*labelled("note", notes)],
     )
+
+
+def _ingest_shards(
+    study: Path, paths: list[Path] | None, wanted: tuple[Any, Any], options: Any, policy: tuple[bool, bool],
+    count: int, engine: Engine, jobs: int,
+) -> Answer:  # fmt: skip
+    """Read each of several shards."""
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.logs.discovery import LogFilter
+    from skilljuror.store.logs import ReadPolicy, ingest_logs
+
+    folder, chosen = StudyFolder(study), [path.resolve() for path in paths or ()]
+    if not chosen:
+        raise UsageError("--shards needs the folders of logs", field="shards")
+    _shard(f"1/{count}", folder)
+    calls = [
+        partial(
+            ingest_logs, folder.shard(number, count).resolve(), chosen,
+            wanted=LogFilter(*wanted, (number, count)), options=options,
+            policy=ReadPolicy(*policy), jobs=1 if engine else jobs,
+        )
+        for number in range(1, count + 1)
+    ]  # fmt: skip
+    found = each_shard(calls, engine, "ingest")
+    rows = [
+        (path.name, one.new, one.changed, one.unchanged, one.trajectories, one.errors)
+        for path, one in found
+    ]
+    columns = ("shard", "new", "changed", "unchanged", "trajectories", "errors")
+    unread = sum(one.errors for _, one in found)
+    return Answer(
+        {path.name: to_plain(one) for path, one in found},
+        [Table(columns, rows, cut=False), f"next: {command_line('judge', study)}"],
+        int(bool(unread and not any(one.trajectories for _, one in found))),
+    )
+
+
+def each_shard(
+    calls: Sequence["partial[Any]"], engine: Engine, stage: str
+) -> list[tuple[Path, Any]]:
+    """The result of a call for each shard, its first argument, in order; one after the other, or on a cluster."""
+    from skilljuror.base.cluster import map_on_ray
+    from skilljuror.base.workers import Progress
+
+    results = {}
+    with progress() as listener:
+        done = map_on_ray(_called, calls) if engine else ((call, call()) for call in calls)
+        for call, result in done:
+            results[call.args[0]] = result
+            listener(Progress(stage, len(results), len(calls), call.args[0].name))
+    return [(call.args[0], results[call.args[0]]) for call in calls]
+
+
+def _called(call: "partial[Any]") -> Any:
+    return call()
 
 
 def _shard(text: str, folder: "StudyFolder") -> tuple[int, int]:
