@@ -761,6 +761,20 @@ CREATE TABLE verdicts (
     source_line INTEGER  -- Line of the resource that has the quote, 1-based; null for other text, such as a script's output.
 );
 
+-- One row per run, Skill, resource, judge and kind of verdict: how many counted events have it. Sums of events and verdicts, since rates are over millions of them.
+CREATE TABLE verdict_counts (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    skill VARCHAR NOT NULL,  -- Skill as offered.
+    resource VARCHAR NOT NULL,  -- Canonical path inside the skill.
+    bundled BOOLEAN NOT NULL,  -- True for a Skill of the agent itself.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
+    label VARCHAR NOT NULL,  -- yes, no or unknown.
+    category VARCHAR NOT NULL,  -- Reason, as a category.
+    model VARCHAR,  -- Model behind the judge; null for a judge without one.
+    prompt_sha256 VARCHAR,  -- Digest of the judge's prompt.
+    events BIGINT NOT NULL  -- Counted events with such a verdict.
+);
+
 -- One row per judge without a model, event, knowledge unit and step: a line of the unit, shown by the event, proves a use by the step.
 CREATE TABLE unit_uses (
     trial VARCHAR NOT NULL,  -- Trial of the study.
@@ -980,6 +994,40 @@ JOIN trajectories AS t ON t.trajectory = e.trajectory
 LEFT JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill AND n.name <> n.skill  -- few, a cheap join
 WHERE e.counted AND NOT e.bundled;
 
+-- One row per row of `verdict_counts` about uses, with their contribution to both ends of every rate of uptake.
+CREATE VIEW judged_uses AS
+SELECT
+    coalesce(t.trial, t.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    coalesce(n.name, c.skill) AS skill,  -- Skill, by the name used in tables.
+    c.resource AS resource,  -- Canonical path inside the skill.
+    c.judge AS judge,  -- Name and version of the judge.
+    c.label AS label,  -- yes, no or unknown.
+    c.category AS category,  -- Reason, as a category.
+    c.model AS model,  -- Model behind the judge.
+    c.prompt_sha256 AS prompt_sha256,  -- Digest of the judge's prompt.
+    is_open(c.label, c.category) AS open,  -- Whether they are unknown although content was shown.
+    c.events AS events,  -- Uses with such a verdict.
+    CASE WHEN c.label = 'yes' THEN c.events WHEN c.label = 'no' OR open THEN 0 END AS low,  -- Those that are yes; null if nothing was shown.
+    CASE WHEN c.label = 'yes' OR open THEN c.events WHEN c.label = 'no' THEN 0 END AS high  -- Those that are yes or open; null if nothing was shown.
+FROM verdict_counts AS c
+JOIN trajectories AS t ON t.trajectory = c.trajectory
+LEFT JOIN skill_names AS n ON n.trajectory = c.trajectory AND n.skill = c.skill AND n.name <> n.skill
+WHERE NOT c.bundled;
+
+-- One row per run with uses, and judge.
+CREATE VIEW judged_runs AS
+SELECT
+    u.run AS run,  -- Name of the trial, or key of the foreign run.
+    j.judge AS judge,  -- Name and version of the judge; null if no event was ever judged.
+    any_value(u.events) AS events,  -- Uses of resources.
+    CAST(coalesce(sum(v.events), 0) AS BIGINT) AS judged,  -- Uses with a verdict of this judge.
+    CAST(coalesce(sum(v.low), 0) AS BIGINT) AS low,  -- Of these, yes.
+    CAST(coalesce(sum(v.high), 0) AS BIGINT) AS high  -- Yes or open.
+FROM (SELECT run, count(*) AS events FROM uses GROUP BY run) AS u
+LEFT JOIN (SELECT DISTINCT judge FROM verdicts) AS j ON true
+LEFT JOIN judged_uses AS v ON v.run = u.run AND v.judge = j.judge
+GROUP BY u.run, j.judge;
+
 -- One row per file that a trial's variant tells the agent to create; creating and using it is neither an edit nor a wrong path.
 CREATE VIEW announced_files AS
 SELECT
@@ -1193,9 +1241,11 @@ SELECT
     r.status AS status,  -- As in `runs`.
     r.reward AS reward,  -- Reward of the verifier; null for none.
     r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
+    r.reason AS reason,  -- As in `runs`.
     r.final AS final,  -- Whether the outcome is final.
     r.verified AS verified,  -- As in `runs`.
     r.strict AS strict,  -- As in `runs`.
+    r.readable AS logged,  -- Whether it has a readable log, usable or not.
     CASE
         WHEN r.contaminated THEN 'contaminated'
         WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)

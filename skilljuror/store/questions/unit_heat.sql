@@ -34,10 +34,12 @@ said AS (
     )
 ),
 judged AS (
-    SELECT o.condition, o.task, count(u.event) = count(s.event) AND (SELECT count(*) > 0 FROM said) AS whole
+    SELECT
+        o.condition, o.task,
+        bool_and(coalesce(u.events = u.judged, true)) AND (SELECT count(*) > 0 FROM said) AS whole
     FROM of_task AS o
-    LEFT JOIN uses AS u ON u.run = o.run
-    LEFT JOIN said AS s ON s.event = u.event
+    LEFT JOIN judged_runs AS u
+        ON u.run = o.run AND u.judge IS NOT DISTINCT FROM coalesce(CAST($judge AS VARCHAR), tracing_judge())
     GROUP BY o.condition, o.task
 ),
 totals AS (
