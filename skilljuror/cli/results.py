@@ -4,8 +4,8 @@ import os
 import shlex
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +30,7 @@ from skilljuror.cli.terminal import json_text
 if TYPE_CHECKING:
     from skilljuror.base.trajectory import ResourceEvent
     from skilljuror.report.trajectory import RunDetails
+    from skilljuror.store.connect import QueryResult
 
 SHORT = 200
 """Most characters of a text of a log without --full."""
@@ -40,6 +41,8 @@ CHANGED = (
     "offered_before", "opened_before",
 )  # fmt: skip
 """First columns of rows that changed."""
+MOST = 1000
+"""Most rows fetched for a table without --all, of SQL or of a list without sums."""
 Format = Literal["table", "csv", "json", "parquet"]
 """Output formats of `query`."""
 
@@ -56,7 +59,7 @@ def query(
     spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
-    from skilljuror.base.files import StudyFolder, replacement
+    from skilljuror.base.files import StudyFolder
     from skilljuror.store import questions
 
     if not words and out:
@@ -86,7 +89,12 @@ def query(
         database = StudyFolder.existing(study).existing_database
         questions.parquet(database, question, out or sys.stdout.buffer, **params)
         return None
-    answers = _answers(studies, question, params)
+    if chosen != "table" and len(studies) == 1:
+        database = StudyFolder.existing(study).existing_database
+        seen = _write(questions.parts(database, question, **params), chosen == "json", out)
+        remarks = [*_remarks(study, question, seen)]
+        return Answer(WRITTEN, (), int(fail_on_rows and bool(seen.rows)), remarks)
+    answers = _answers(studies, question, params, None if whole or len(studies) > 1 else MOST + 1)
     result = questions.side_by_side(answers)
     status = int(fail_on_rows and bool(result.rows))
     remarks = [
@@ -96,18 +104,39 @@ def query(
     ]
     if chosen == "table":
         columns, rows, total = questions.for_people(question, result)
-        table = Table(columns, rows, None, True, total, "--format csv")
+        limited = len(answers) == 1 and not whole and len(rows) > MOST and not total
+        table = Table(columns, rows, None, True, total, "--format csv", limited)
         return Answer(WRITTEN, [table], status, remarks)
-    of_json = chosen == "json"
-    text = (
-        f"{json_text(result.records(), default=str)}\n" if of_json else questions.csv_text(result)
-    )
-    if out is None:
-        print(text, end="")
-    else:
-        with replacement(out.resolve()) as path:
-            path.write_text(text, encoding="utf-8")
+    _write([result], chosen == "json", out)
     return Answer(WRITTEN, (), status, remarks)
+
+
+def _write(parts: "Iterable[QueryResult]", of_json: bool, out: Path | None) -> "QueryResult":
+    """Write an answer part by part; return one row that has, for each column, a value if any row has one."""
+    from skilljuror.base.files import replacement
+    from skilljuror.store.connect import QueryResult
+    from skilljuror.store.questions import csv_text
+
+    columns: tuple[str, ...] = ()
+    seen: list[Any] = []
+    with ExitStack() as files:
+        path = files.enter_context(replacement(out.resolve())) if out else None
+        file = files.enter_context(path.open("w", encoding="utf-8")) if path else sys.stdout
+        for place, part in enumerate(parts):
+            columns = part.columns
+            for row in part.rows if not seen or None in seen else ():
+                seen = [
+                    new if old is None else old for old, new in zip(seen or row, row, strict=True)
+                ]
+            head = csv_text(part._replace(rows=[])) if place else ""
+            if of_json:
+                file.write(
+                    f"{', ' if place else '['}{json_text(part.records(), default=str)[1:-1]}"
+                )
+            else:
+                file.write(csv_text(part).removeprefix(head))
+        file.write("]\n" if of_json else "")
+    return QueryResult(columns, [tuple(seen)] if seen else [])
 
 
 def usage(
@@ -219,7 +248,9 @@ def _sql(question: str) -> str:
         raise UsageError(f"{where} is not UTF-8 text; save the SQL as UTF-8") from error
 
 
-def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) -> dict[str, Any]:
+def _answers(
+    studies: dict[str, Path], question: str, params: dict[str, str], most: int | None
+) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.base.files import StudyFolder
     from skilljuror.store.connect import open_read
@@ -229,7 +260,7 @@ def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) ->
     for name, folder in studies.items():
         try:
             with open_read(StudyFolder.existing(folder).existing_database) as reader:
-                answers[name] = run(reader, question, **params)
+                answers[name] = run(reader, question, most=most, **params)
         except QueryError as error:
             if len(studies) == 1:
                 raise

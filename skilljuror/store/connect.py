@@ -37,6 +37,8 @@ _LOCKED: Config = {
 _READ_ONLY: Config = {**_LOCKED, "threads": 1}
 """One thread adds numbers in a fixed order, so that answers are reproducible to the last digit."""
 _MAGIC = slice(8, 12)
+PART = 20_000
+"""Most rows of a part of an answer."""
 _RETRY_SECONDS = 0.1
 _INTERRUPTED = "Query interrupted"
 """DuckDB's message for a signal during a query."""
@@ -144,8 +146,7 @@ class QueryResult(NamedTuple):
 
 
 class Reader:
-    """A locked view of one database. All rows are fetched at once, because a partly read result keeps
-    DuckDB's connection busy."""
+    """A locked view of one database."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, target: str = "") -> None:
         self._connection = connection
@@ -154,15 +155,26 @@ class Reader:
         self.path = path
         """The database file."""
 
-    def rows(self, sql: str, params: Params = None) -> QueryResult:
-        """Run one statement with bound parameters. Raises QueryError, and StoreError for a damaged file."""
+    def rows(self, sql: str, params: Params = None, most: int | None = None) -> QueryResult:
+        """Run one statement with bound parameters; return all rows, or at most `most`. Raises QueryError, and
+        StoreError for a damaged file."""
+        parts = self.parts(sql, params, most or PART)
+        first = next(parts)
+        return QueryResult(
+            first.columns,
+            first.rows if most else [*first.rows, *(r for p in parts for r in p.rows)],
+        )
+
+    def parts(self, sql: str, params: Params = None, size: int = PART) -> Iterator[QueryResult]:
+        """Yield the rows of one statement in parts of at most `size`; one part if there is no row. Raises as `rows`."""
         with self._statement(sql) as connection:
             connection.execute(sql, dict(params) if params else None)
             if not connection.description:
                 raise _no_rows()
-            return QueryResult(
-                tuple(name for name, *_ in connection.description), connection.fetchall()
-            )
+            columns = tuple(name for name, *_ in connection.description)
+            yield QueryResult(columns, rows := connection.fetchmany(size))
+            while len(rows) == size and (rows := connection.fetchmany(size)):
+                yield QueryResult(columns, rows)
 
     def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
         """Return the same rows as a pandas DataFrame. Raises as `rows`."""

@@ -320,14 +320,25 @@ def remarks_on(question: str, answer: QueryResult) -> list[str]:
     ]
 
 
-def run(source: Source, question: str, **params: Any) -> QueryResult:
-    """The answer to a named question, or to SQL: whatever is not a single word.
+def run(source: Source, question: str, *, most: int | None = None, **params: Any) -> QueryResult:
+    """The answer to a named question, or to SQL: whatever is not a single word. With `most`, at most so many rows
+    of SQL, or of a list without sums.
 
     `source` is a database file or an open Reader. Raises QueryError, StoreError.
     """
     with _reader(source) as reader:
         sql, bound = _prepared(reader, question, params)
-        return reader.rows(sql, bound)
+        if most and QUESTION_NAME.fullmatch(question):
+            named = query(question)
+            most = None if named.section != "lists" or named.sums or named.nulls else most
+            sql = f"FROM (\n{sql.rstrip().removesuffix(';')}\n) LIMIT {most}" if most else sql
+        return reader.rows(sql, bound, most)
+
+
+def parts(source: Source, question: str, **params: Any) -> Iterator[QueryResult]:
+    """Yield the answer in parts of some thousand rows, at least one. Raises as `run`."""
+    with _reader(source) as reader:
+        yield from reader.parts(*_prepared(reader, question, params))
 
 
 def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":

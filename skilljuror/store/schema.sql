@@ -978,6 +978,9 @@ SELECT
     coalesce(t.trial, t.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
     e.trajectory AS trajectory,  -- Key of the trajectory.
     e.ordinal AS ordinal,  -- 0-based number inside the trajectory.
+    coalesce(e.file, t.source) AS source,  -- Raw file of the line.
+    e.line AS line,  -- Place of the call or injection, as in events.
+    e.quote AS quote,  -- A short piece of the evidence.
     e.agent AS agent,  -- "main" or the sub-agent's id.
     e.step AS step,  -- 1-based step of that agent; 0 before the first.
     coalesce(n.name, e.skill) AS skill,  -- Skill, by the name used in tables.
