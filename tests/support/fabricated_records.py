@@ -294,6 +294,12 @@ def put(store: Store, runs: Iterable[Ingested]) -> None:
     store.put("metrics", definition_rows())
 
 
+def count_verdicts(database: Path) -> None:
+    """Count verdicts anew after a test has changed them by SQL."""
+    with open_write(database) as store:
+        store.put("verdict_counts", (), store.names("SELECT trajectory FROM trajectories"))
+
+
 def put_verdicts(store: Store, verdicts: Iterable[Verdict]) -> None:
     """Put verdicts as judges do: all that one says of a run takes the place of what it said before."""
     said: dict[str, list[Verdict]] = {}
