@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,31 +112,15 @@ def query(
 
 
 def _write(parts: "Iterable[QueryResult]", of_json: bool, out: Path | None) -> "QueryResult":
-    """Write an answer part by part; return one row that has, for each column, a value if any row has one."""
+    """Write an answer part by part; return `write_parts`."""
     from skilljuror.base.files import replacement
-    from skilljuror.store.connect import QueryResult
-    from skilljuror.store.questions import csv_text
+    from skilljuror.store.questions import csv_text, write_parts
 
-    columns: tuple[str, ...] = ()
-    seen: list[Any] = []
-    with ExitStack() as files:
-        path = files.enter_context(replacement(out.resolve())) if out else None
-        file = files.enter_context(path.open("w", encoding="utf-8")) if path else sys.stdout
-        for place, part in enumerate(parts):
-            columns = part.columns
-            for row in part.rows if not seen or None in seen else ():
-                seen = [
-                    new if old is None else old for old, new in zip(seen or row, row, strict=True)
-                ]
-            head = csv_text(part._replace(rows=[])) if place else ""
-            if of_json:
-                file.write(
-                    f"{', ' if place else '['}{json_text(part.records(), default=str)[1:-1]}"
-                )
-            else:
-                file.write(csv_text(part).removeprefix(head))
-        file.write("]\n" if of_json else "")
-    return QueryResult(columns, [tuple(seen)] if seen else [])
+    text = (lambda part: json_text(part.records(), default=str)) if of_json else csv_text
+    if out is None:
+        return write_parts(parts, sys.stdout, text)
+    with replacement(out.resolve()) as path, path.open("w", encoding="utf-8") as file:
+        return write_parts(parts, file, text)
 
 
 def usage(

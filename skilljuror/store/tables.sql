@@ -263,11 +263,13 @@ SELECT unnest(from_json(j, ':verdicts'))
 FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'event'), (j->>'judge') ORDER BY n DESC) = 1 ORDER BY n);
 
 -- put verdict_counts
-DELETE FROM verdict_counts USING named WHERE trajectory = named.name;
+CREATE OR REPLACE TEMP TABLE counted AS
+SELECT trajectory FROM trajectories WHERE trajectory IN (SELECT name FROM named) OR trial IN (SELECT name FROM named);
+DELETE FROM verdict_counts USING counted WHERE verdict_counts.trajectory = counted.trajectory;
 INSERT INTO verdict_counts BY NAME
 SELECT e.trajectory, e.skill, e.resource, e.bundled, v.judge, v.label, v.category, v.model, v.prompt_sha256, count(*) AS events
-FROM (SELECT DISTINCT name FROM named) AS n
-JOIN events AS e ON e.trajectory = n.name AND e.counted
+FROM counted
+JOIN events AS e ON e.trajectory = counted.trajectory AND e.counted
 JOIN verdicts AS v ON v.event = e.event
 GROUP BY ALL;
 

@@ -44,7 +44,7 @@ from skilljuror.base.texts import model_date, plain_model
 from skilljuror.base.trajectory import Exposure, ResourceEvent, UnitExposure
 from skilljuror.layouts.build.reviews import item_states
 from skilljuror.logs.read import traits_of
-from skilljuror.store import Store
+from skilljuror.store import Store, open_write
 from skilljuror.store.rows import definition_rows
 
 DIGEST = "d" * 64
