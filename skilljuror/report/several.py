@@ -215,6 +215,7 @@ def table_of(found: QueryResult, *, notes: bool = True) -> TableView:
 
 
 def _noted(text: str, note: str, number: bool, *, notes: bool) -> Cell:
+    note = note.replace("_", " ")  # a reason
     return Cell(text, number, note) if notes or not note else Cell(f"{text} ({note})", number)
 
 
