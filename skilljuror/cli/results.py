@@ -340,8 +340,9 @@ def report(
     studies: list[Path], out: Path | None = None, no_quotes: bool = False,
     form: Literal["html", "markdown"] = "html", paper: bool = False,
 ) -> Answer | None:  # fmt: skip
-    """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
-    that all of them have, and what else is matched."""
+    """Write tables, figures and a self-contained report.html; of several studies, one table.
+
+    That table is over the tasks that all of them have, and says what else is matched."""
     from skilljuror.report import report_head, report_paper, report_study
 
     if form == "markdown" and (out is not None or wants_json() or paper):
