@@ -53,7 +53,7 @@ def digest_json(value: Any) -> str:
 def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
     """Return the tree digest of a folder (as `skill.tree_digest`).
 
-    `skip` names top-level entries, `without` files by relative path. A link counts as the text of
+    `skip` names top-level entries, `without` files by relative path; what Python caches does not count. A link counts as the text of
     its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
     or device.
     """
@@ -63,7 +63,7 @@ def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[st
     for base, folders, files in os.walk(folder):
         place = Path(base).relative_to(folder)
         linked = [name for name in folders if Path(base, name).is_symlink()]
-        left_out = skip if place == Path() else ()
+        left_out = {"__pycache__", *(skip if place == Path() else ())}
         folders[:] = [name for name in folders if name not in left_out]
         names |= {(place / name).as_posix() for name in (*files, *linked) if name not in left_out}
     tree = hashlib.sha256()

@@ -169,7 +169,10 @@ def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
         remarks.append(f"read {read} into {study}; delete that folder to forget them")
     if summary.errors:
         see = command_line("query", study, "sources", "--param", "status=error")
-        remarks.append(f"{summary.errors} files could not be read: {see}")
+        files = f"{summary.errors} file{'s' * (summary.errors > 1)}"
+        remarks.append(f"{files} could not be read: {see}")
+        if not summary.trajectories:  # an alarm that reads nothing must not be silent
+            raise UsageError(f"no log could be read; {remarks[-1]}")
     return study, [] if quiet else remarks
 
 
