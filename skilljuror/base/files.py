@@ -53,9 +53,9 @@ def digest_json(value: Any) -> str:
 def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
     """Return the tree digest of a folder (as `skill.tree_digest`).
 
-    `skip` names top-level entries, `without` files by relative path; what Python caches does not count. A link counts as the text of
-    its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
-    or device.
+    `skip` names top-level entries, `without` files by relative path; `__pycache__` never counts. A link counts
+    as the text of its target and is never followed. Raises StudyError for a missing folder, and for a socket,
+    pipe or device.
     """
     if not folder.is_dir():
         raise StudyError(f"{str(folder)!r} is not a folder", file=str(folder))

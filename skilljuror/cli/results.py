@@ -170,9 +170,9 @@ def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
     if summary.errors:
         see = command_line("query", study, "sources", "--param", "status=error")
         files = f"{summary.errors} file{'s' * (summary.errors > 1)}"
-        remarks.append(f"{files} could not be read: {see}")
         if not summary.trajectories:  # an alarm that reads nothing must not be silent
-            raise UsageError(f"no log could be read; {remarks[-1]}")
+            raise UsageError(f"no log could be read ({files}): {see}")
+        remarks.append(f"{files} could not be read: {see}")
     return study, [] if quiet else remarks
 
 

@@ -169,4 +169,4 @@ def test_an_alert_that_can_read_no_log_is_refused(tmp_path):
     (logs / "changed.jsonl").write_text(changed, encoding="utf-8")
     done = ask(tmp_path, "usage", "--fail-on-rows")
     assert done.returncode == 2
-    assert "no log could be read; 1 file could not be read" in complaint(done)
+    assert "no log could be read (1 file): skilljuror query" in complaint(done)
