@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skilljuror.audit.comparison.file_rows import routes, rows_of
+from skilljuror.audit.gates.routing import routes, rows_of
 from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.base.texts import count
 from skilljuror.skill.markdown import markdown_index, read_text, visible_text

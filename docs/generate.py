@@ -10,7 +10,7 @@ from glossary_page import glossary_page
 from typer.main import get_command
 
 from skilljuror.base.study import StudyConfig
-from skilljuror.cli.app import app
+from skilljuror.cli.app import EXIT_STATUS, app
 from skilljuror.measures.metrics import definitions
 from skilljuror.report.computed import COMPUTED, data
 from skilljuror.store.connect import describe
@@ -29,6 +29,10 @@ def cli_page() -> str:
         "# Command line\n",
         "Generated from the commands' own help by `make docs`.\n",
         f"```\n{group.get_help(root)}\n```\n",
+        "`skilljuror --install-completion` completes commands and options in bash, zsh, fish and PowerShell.\n",
+        "## Exit status\n\n| exit status | meaning |\n|---|---|",
+        *("| {} | {} |".format(*one.split(" ", 1)) for one in EXIT_STATUS.split(" · ")),
+        "",
     ]
     for name in group.list_commands(root):  # type: ignore[attr-defined]
         command = group.get_command(root, name)  # type: ignore[attr-defined]

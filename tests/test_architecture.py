@@ -17,9 +17,9 @@ FLOORS = (
 """The rooms, from the ground up: a room imports rooms before it, never one behind it."""
 
 LINES = {
-    "base": 4_750, "measures": 2_050, "skill": 2_260, "logs": 6_560, "events": 3_350, "audit": 8_400,
+    "base": 4_750, "measures": 2_050, "skill": 2_260, "logs": 6_560, "events": 3_350, "audit": 7_780,
     "harness": 4_750, "layouts": 6_050, "store": 3_920, "study": 4_950, "judge": 4_000,
-    "report": 4_110, "review": 1_680, "cli": 2_690,
+    "report": 4_130, "review": 1_890, "cli": 2_755,
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""
 
@@ -36,7 +36,8 @@ OWNERS: dict[str, set[str]] = {
     "orjson": {"base", "logs", "measures"},
     "pandas": {"store", "report"},
     "numpy": {"measures"},
-    "scipy": {"measures"},
+    "scipy": set(),
+    "pyarrow": set(),
     "matplotlib": {"report"},
     "jinja2": {"report", "review"},
     "starlette": {"review"},

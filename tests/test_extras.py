@@ -11,7 +11,7 @@ from skilljuror.base.errors import EXTRAS
 from tests.support.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-ABSENT = sorted({library for libraries in EXTRAS.values() for library in libraries} | {"pyarrow"})
+ABSENT = sorted({library for libraries in EXTRAS.values() for library in libraries} | {"scipy"})
 LIGHT = """
 import sys
 from skilljuror.cli.main import main
@@ -87,8 +87,6 @@ def test_show_imports_no_library_of_an_extra(place):
 
 
 EXTRA_COMMANDS = {
-    "report": ("report logs --out pages", "'report' needs matplotlib and scipy", "report"),
-    "demo": ("demo --out pages", "'demo' needs matplotlib and scipy", "report"),
     "rubric": ("rubric made --model openai/x", "'rubric --model' needs litellm", "models"),
     "judge": ("judge logs --model openai/x", "'judge --model' needs litellm", "models"),
     "build": (
@@ -100,13 +98,20 @@ EXTRA_COMMANDS = {
 }
 
 
-def test_a_test_of_a_notebook_needs_no_library_of_the_report(tmp_path):
-    script = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from skilljuror.measures.power import sign_test\n"
-        "print(sign_test(1, 1).p)"
-    )
-    assert run(script, cwd=tmp_path).stdout == "1.0\n"
+def test_a_report_without_matplotlib_has_tables_and_says_how_to_get_figures(place):
+    done = run(HIDDEN + LIGHT, "report", "logs", "--out", "plain", cwd=place)
+    assert done.returncode == 0, done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if "matplotlib" in line)
+    assert line.endswith("no figures, which need matplotlib: pip install 'skilljuror[report]'")
+    assert [*(place / "plain" / "tables").glob("*.csv")]
+    assert not (place / "plain" / "figures").exists()
+
+
+def test_pandas_reads_a_table_exported_as_parquet(place):
+    import pandas as pd
+
+    light("query", "logs", "trajectories", "--out", "read.parquet", cwd=place)
+    assert len(pd.read_parquet(place / "read.parquet"))
 
 
 @pytest.mark.parametrize(

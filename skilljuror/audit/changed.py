@@ -21,6 +21,7 @@ from skilljuror.base.build import (
 )
 from skilljuror.base.errors import BundleError, GateError, UsageError
 from skilljuror.base.skill import Blob, Bundle, is_licence, is_root_name, missing_root
+from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.skill.bundles import ReadBudget, check_path, is_skipped, make_bundle
 from skilljuror.skill.revision import OBJECT, Repository
 from skilljuror.skill.snapshot import LINK, PROGRAM, SUBMODULE, Blobs, Snapshot
@@ -87,7 +88,9 @@ class ChangedSkill(NamedTuple):
         return join(self.before[0] if moved else self.folder, file.removeprefix(own))
 
 
-def audit_changed(base: str, policy: str, gates: Sequence[str] = ()) -> tuple[ChangedSkill, ...]:
+def audit_changed(
+    base: str, policy: str, gates: Sequence[str] = (), *, progress: Listener = silent
+) -> tuple[ChangedSkill, ...]:
     """Judge each Skill that the commits since `base` touch, up to HEAD of the repository around the working folder.
 
     The base is the last common commit of both, so that later commits of the base branch do not count. A Skill is
@@ -105,9 +108,8 @@ def audit_changed(base: str, policy: str, gates: Sequence[str] = ()) -> tuple[Ch
         commits[0] = repository.text("merge-base", *commits)
     blobs = Blobs(repository)
     before = Snapshot(repository, commits[0], blobs)
-    return _Change(before, Snapshot(repository, commits[1], blobs, before.roots)).judge(
-        policy, gates
-    )
+    change = _Change(before, Snapshot(repository, commits[1], blobs, before.roots))
+    return change.judge(policy, gates, progress)
 
 
 class _Change:
@@ -123,7 +125,9 @@ class _Change:
         )
         self._outside = {one for path in outside for one in (path, dirname(path))}
 
-    def judge(self, policy: str, gates: Sequence[str]) -> tuple[ChangedSkill, ...]:
+    def judge(
+        self, policy: str, gates: Sequence[str], progress: Listener
+    ) -> tuple[ChangedSkill, ...]:
         continued: dict[str, list[str]] = {new: [] for new in self.after.roots}
         rest, deleted = [], []
         for old in self.before.roots:
@@ -140,14 +144,12 @@ class _Change:
                 continued[max(akin, key=lambda new: self._held(old, new))].append(old)
             else:
                 deleted.append(old)
-        return (
-            *(self._deleted(old, policy) for old in deleted),
-            *(
-                self._judged(new, olds, policy, gates)
-                for new, olds in continued.items()
-                if olds != [new] or self._is_touched(new)
-            ),
-        )
+        judged = [self._deleted(old, policy) for old in deleted]
+        touched = [new for new, olds in continued.items() if olds != [new] or self._is_touched(new)]
+        for done, new in enumerate(touched):
+            progress(Progress("audit", done, len(touched), new))
+            judged.append(self._judged(new, continued[new], policy, gates))
+        return tuple(judged)
 
     def _continuation(self, old: str) -> str | None:
         """The Skill of the same folder, else the one that has most of the lines."""

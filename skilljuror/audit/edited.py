@@ -37,8 +37,9 @@ from skilljuror.base.skill import (
     is_markdown,
     is_root_name,
 )
+from skilljuror.skill.bundles import look_alike
 from skilljuror.skill.generated import embedded_files
-from skilljuror.skill.markdown import markdown_index, read_text
+from skilljuror.skill.markdown import markdown_index, read_text, visible_text
 from skilljuror.skill.units import LINK_ARROW, units_of
 
 
@@ -267,14 +268,20 @@ def place_findings(edits: Edits) -> Iterator[Finding]:
     ]  # fmt: skip
     yield from _contexts(edits, pairs)
     pages: dict[tuple[str, str], list[tuple[Unit, Unit]]] = defaultdict(list)
-    often = Counter(before.text for before, _ in pairs)
+    homes: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for before, _ in pairs:
+        homes[before.text].append((before.file, *before.headings[-1:]))
+    single = {  # once in its section, and in one file
+        text for text, found in homes.items()
+        if len(set(found)) == len(found) and len({file for file, *_ in found}) == 1
+    }  # fmt: skip
     sizes = Counter(edit.before.file for edit in edits.edits if edit.before)
     for before, after in pairs:
         pages[before.file, after.file].append((before, after))
     for page in pages.values():
         page.sort(key=lambda pair: pair[1].start)
         whole = len(page) >= _STANDS * sizes[page[0][0].file]
-        yield from _disordered([pair for pair in page if often[pair[0].text] == 1], whole=whole)
+        yield from _disordered([pair for pair in page if pair[0].text in single], whole=whole)
         yield from _nested(page)
 
 
@@ -301,7 +308,7 @@ def _contexts(edits: Edits, pairs: _Pairs) -> Iterator[Finding]:
 def _disordered(page: _Pairs, *, whole: bool) -> Iterator[Finding]:
     """Texts whose neighbours in the source now stand on the other side of them: one finding a section.
 
-    Texts that stand twice are interchangeable and not among `page`; `whole` says that nearly all of its file is.
+    Texts that stand twice in a section are interchangeable and not among `page`; `whole`: nearly all of its file is.
     """
     kept = _rising([before.start for before, _ in page])
     told = set[tuple[str, ...]]()
@@ -369,57 +376,60 @@ def link_findings(edits: Edits) -> Iterator[Finding]:
     for key, units in sides[0].items():
         for before, after in zip(units, sides[1].get(key, ()), strict=False):
             old, new = (side.of(unit) for side, unit in zip(places, (before, after), strict=True))
-            if not old or not new or old == new or is_root_name(old):
+            if not old or not new or old == ("", ""):
                 continue
-            if places[1].has(old, after.file):
+            same = old[0] == new[0] and (old[1] == new[1] or not old[1] or not new[1])
+            if not same and (old in places[1].known or "://" in old[0]):
                 shown = [unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after)]
                 message = f"a link leads to {shown[1]}, before to {shown[0]}"
                 yield edit_finding("edit.target", before, after, message)
 
 
-_COUNTED = re.compile(r"-\d+$")
-"""What tells the anchors of equal headings apart."""
+_Target = tuple[str, str]
+"""A file by its name ("" for a root) and the title of a heading in it ("" for the whole); or an address."""
 
 
 class _Targets:
-    """What the links of a version lead to: a file, on disk or in a fence or section of a page, or a heading."""
+    """What the links of a version lead to; a file in a fence or section of a page counts as a file."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self._titles: dict[str, dict[str, str]] = {}
-        self._known: set[str] = {basename(path) for path in bundle.files}
+        self._anchors: dict[str, dict[str, _Target]] = {}
+        self.known: set[_Target] = {(_file_name(path), "") for path in bundle.files}
         for path, blob in bundle.files.items():
             text = read_text(blob) if is_markdown(path) else None
             if text is None:
                 continue
             markdown = markdown_index(text.lines)
-            files = [
-                (one.heading.start, one.section_end, basename(one.path))
-                for one in embedded_files(markdown)
-            ]
-            self._titles[path] = {
-                anchor: next(
-                    (name for start, end, name in files if start <= line < end),
-                    f"#{_COUNTED.sub('', anchor)}",
+            files = list(embedded_files(markdown))
+            homes = {
+                line: _file_name(one.path) for one in files
+                for line in range(one.heading.start, one.section_end)
+            }  # fmt: skip
+            heads = {one.heading.start for one in files}
+            self._anchors[path] = {
+                markdown.anchor_at[one.start]: (
+                    homes.get(one.start, _file_name(path)),
+                    "" if one.start in heads else visible_text(one.title).casefold(),
                 )
-                for line, anchor in markdown.anchor_at.items()
+                for one in markdown.headings
             }
-            self._known.update(self._titles[path].values())
+            self.known.update(self._anchors[path].values())
+            self.known.update((_file_name(one.path), "") for one in files)
 
-    def of(self, link: Unit) -> str | None:
-        """The name of the file, "#" and the anchor of a heading on the page, or an address; None if it leads nowhere."""
+    def of(self, link: Unit) -> _Target | None:
+        """What a link leads to; None if it leads nowhere."""
         target = link.text.rpartition(LINK_ARROW)[2]
         file, _, anchor = target.partition("#")
         if "://" in target:
-            return target
-        if anchor and is_root_name(basename(file)):
-            return f"#{anchor}"
-        return basename(unquote(file)) if file else self._titles.get(link.file, {}).get(anchor)
+            return target, ""
+        if not file:
+            return self._anchors.get(link.file, {}).get(anchor)
+        path = normpath(join(dirname(link.file), unquote(file)))
+        return self._anchors.get(path, {}).get(anchor, (_file_name(path), ""))
 
-    def has(self, target: str, page: str) -> bool:
-        """Whether the target is still there to lead to: an address, a file, or a heading of the page."""
-        if target[0] == "#":
-            return target in self._titles.get(page, {}).values()
-        return "://" in target or target in self._known
+
+def _file_name(path: str) -> str:
+    return "" if is_root_name(path) else basename(path)
 
 
 # ---- texts that are gone --------------------------------------------------------------------------
@@ -520,7 +530,7 @@ def _gone_files(edits: Edits) -> Iterator[Finding]:
         for unit in left:
             code = name.endswith(".py") and unit.kind == "code" and imported.search(unit.text)
             if code or re.search(rf"(?<![\w-]){re.escape(name)}\b", unit.text):
-                message = f"{path} is gone, and this text still leads to it"
+                message = f"{path} is gone{look_alike(path, edits.after.files)}, and this text still leads to it"
                 yield edit_finding("edit.file-gone", None, unit, message)
                 break
 

@@ -72,11 +72,7 @@ def edits_between(before: Bundle, after: Bundle, elsewhere: Sequence[Bundle] = (
     for run in matching.regrouped:
         same += zip(run.before, [run.after[0]] * len(run.before), strict=True)
     places = _Places(old, new, same)
-    alike = [
-        (pair.before, pair.after)
-        for pair in matching.alike
-        if pair.before.kind != "code" or places.is_same(pair.before, pair.after)
-    ]
+    alike = [pair for pair in matching.alike if pair[0].kind != "code" or places.is_same(*pair)]
     taken = {id(unit) for pair in (*same, *alike) for unit in pair}
     taken |= {id(unit) for run in matching.regrouped for unit in run.after}
     rest = [[unit for unit in side if id(unit) not in taken] for side in (old, new)]

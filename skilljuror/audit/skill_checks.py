@@ -19,7 +19,7 @@ from skilljuror.audit import skill_signals as patterns
 from skilljuror.audit.comparison.code_paths import code_of, commanded_paths
 from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.audit.comparison.unit_matching import knowledge_map
-from skilljuror.audit.gates.pointers import pointer_observations
+from skilljuror.audit.gates.hygiene import pointer_observations
 from skilljuror.audit.gates.security import SecurityGate
 from skilljuror.base.build import Finding
 from skilljuror.base.errors import BundleError, StudyError

@@ -33,6 +33,10 @@ class UsageError(SkilljurorError):
     """The caller's request is invalid."""
 
 
+class AgentMissing(UsageError):
+    """An agent's program that is not installed on this machine."""
+
+
 class BundleError(UsageError):
     """A Skill bundle that cannot be read safely."""
 
@@ -159,8 +163,8 @@ def redact_files(folder: Path, values: Collection[str]) -> int:
 
 EXTRAS = {
     "models": ("litellm",),
-    "report": ("matplotlib", "scipy"),
-    "notebook": ("pandas", "scipy"),
+    "report": ("matplotlib",),
+    "notebook": ("pandas", "pyarrow"),
     "review": ("starlette", "uvicorn"),
 }
 """Extra of pyproject.toml -> the libraries that it installs."""

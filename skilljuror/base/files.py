@@ -3,7 +3,6 @@
 Records and rows are JSON. A write is complete or has no effect, and is on disk when it returns."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -22,6 +21,7 @@ import msgspec
 import orjson
 
 from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.platforms import lock, sync
 
 if TYPE_CHECKING:
     from skilljuror.base.build import Record
@@ -53,9 +53,9 @@ def digest_json(value: Any) -> str:
 def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
     """Return the tree digest of a folder (as `skill.tree_digest`).
 
-    `skip` names top-level entries, `without` files by relative path. A link counts as the text of
-    its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
-    or device.
+    `skip` names top-level entries, `without` files by relative path; `__pycache__` never counts. A link counts
+    as the text of its target and is never followed. Raises StudyError for a missing folder, and for a socket,
+    pipe or device.
     """
     if not folder.is_dir():
         raise StudyError(f"{str(folder)!r} is not a folder", file=str(folder))
@@ -63,7 +63,7 @@ def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[st
     for base, folders, files in os.walk(folder):
         place = Path(base).relative_to(folder)
         linked = [name for name in folders if Path(base, name).is_symlink()]
-        left_out = skip if place == Path() else ()
+        left_out = {"__pycache__", *(skip if place == Path() else ())}
         folders[:] = [name for name in folders if name not in left_out]
         names |= {(place / name).as_posix() for name in (*files, *linked) if name not in left_out}
     tree = hashlib.sha256()
@@ -166,15 +166,6 @@ def sync_tree(folder: Path) -> None:
                 sync(path)
 
 
-def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 # Records and rows.
 
 
@@ -216,15 +207,13 @@ def append_jsonl(path: Path, *rows: Any, to_disk: bool = True) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = b"".join(map(_line, rows))
     with path.open("ab+") as log:
-        fcntl.flock(log, fcntl.LOCK_EX)
+        lock(log)
         if log.seek(0, os.SEEK_END):
             log.seek(-1, os.SEEK_END)
             lines = lines if log.read(1) == b"\n" else b"\n" + lines
         log.write(lines)
-        log.flush()
-        if to_disk:
-            fcntl.flock(log, fcntl.LOCK_UN)  # the next may write while this reaches the disk
-            os.fsync(log.fileno())
+    if to_disk:  # the next may write meanwhile
+        sync(path)
 
 
 def _line(row: Any) -> bytes:

@@ -106,7 +106,7 @@ def login_name(option: str = "by") -> str:
     """Return the login name as the default reviewer. Raises UsageError if it is unknown."""
     try:
         return getpass.getuser()
-    except (OSError, KeyError) as error:
+    except (OSError, KeyError, ImportError) as error:  # Windows has no pwd
         raise UsageError(
             f"unknown login name; name a person with --{option} NAME", field=option
         ) from error

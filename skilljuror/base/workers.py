@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from skilljuror.base.errors import TrajectoryError, WorkerError
+from skilljuror.base.platforms import mask_signals
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -85,7 +86,8 @@ def interrupt_work() -> None:
     main = threading.main_thread().ident
     if not _Worker.idle.is_set() and main:
         _Worker.interrupted = True
-        signal.pthread_kill(main, signal.SIGINT)
+        kill = getattr(signal, "pthread_kill", lambda _, number: signal.raise_signal(number))
+        kill(main, signal.SIGINT)
         wait_until_idle(_INTERRUPT_SECONDS)
 
 
@@ -117,7 +119,7 @@ def _become_worker(orders: Connection, stop: Callable[[], None]) -> None:
 
     signal.signal(signal.SIGINT, on_sigint)
     signal.signal(signal.SIGTERM, on_sigterm)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
+    mask_signals("SIG_UNBLOCK", _HELD)
     threading.Thread(target=leave, args=(True,), daemon=True).start()
 
 
@@ -241,7 +243,7 @@ def _submit(
 ) -> "Future[Result]":
     """Queue an item. Signals wait until the process that is spawned for it has its orders, which they
     would make fail with a traceback; those that another thread takes are deferred."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    before = mask_signals("SIG_BLOCK", _HELD)
     handlers = dict[signal.Signals, Any]()
     taken: list[int] = []
     try:
@@ -252,7 +254,7 @@ def _submit(
     finally:
         for held, handler in handlers.items():
             signal.signal(held, handler or signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        mask_signals("SIG_SETMASK", before)
         for number in taken:
             signal.raise_signal(number)
 

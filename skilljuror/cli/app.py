@@ -26,7 +26,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     build.build, build.audit, build.advise, build.verify, build.waive, build.assay, build.rubric,
     study.generate, study.demo, study.init, study.check, study.plan, study.run, study.ingest,
     study.events, review.judge, review.review, results.usage, results.query, results.show,
-    results.report, results.heat,
+    results.report, results.heat, review.view,
 )  # fmt: skip
 PANELS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
     (Path(__file__).parent / "commands.toml").read_text(encoding="utf-8")

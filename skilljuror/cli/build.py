@@ -24,6 +24,7 @@ from skilljuror.cli.output import (
     progress,
     records,
     to_plain,
+    working,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def build(
     from skilljuror.base.workers import Progress
     from skilljuror.layouts.build.assay import keep_assays
     from skilljuror.layouts.build.build import build_many, build_named, build_source
-    from skilljuror.layouts.build.model_build import Rewriting, build_with_model, model_engine
+    from skilljuror.layouts.build.model_build import build_with_model, model_engine
     from skilljuror.layouts.build.reviews import reviewed
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
@@ -65,22 +66,25 @@ def build(
     chosen: dict[str, Any] = {"variants": names, "gates": gates or ()}
     calls = out.parent / f"{out.name}.calls.jsonl"
     make: Any = partial(build_named if many else build_source, **chosen)
-    if asked := model_engine(engine, model, calls, api_base, Rewriting(rounds, rubric)):
+    if asked := model_engine(engine, model, calls, api_base, rounds, rubric):
         make, jobs = partial(build_with_model, engine=asked, **chosen), 1
     results: dict[str, Any] = {}
-    with progress() as listener:
-        if not many:
+    if not many:
+        with working("build"):
             record = make(sources[0], out)
-            results[record.name] = record
-        for name, result in build_many(sources, out, make, jobs) if many else ():
-            results[name] = result
-            listener(Progress("build", len(results), len(sources), name))
+        results[record.name] = record
+    else:
+        with progress() as listener:
+            for name, result in build_many(sources, out, make, jobs):
+                results[name] = result
+                listener(Progress("build", len(results), len(sources), name))
     errors = {
         name: result for name, result in results.items() if isinstance(result, SkilljurorError)
     }
     folders = {name: out / name if many else out for name in results if name not in errors}
     if assay:
-        keep_assays(dict.fromkeys(folders.values()), jobs=jobs)
+        with working("assay") as listener:
+            keep_assays(dict.fromkeys(folders.values()), jobs=jobs, progress=listener)
     reviews = {name: reviewed(folder) for name, folder in folders.items()}
     if many and folders:
         from skilljuror.store.study_files import store_builds
@@ -234,7 +238,8 @@ def _audit_pair(
     if not parent.skills:
         problem = missing_root(parent.files)
         raise BundleError(f"{source!r} {problem}", file=source, field="source")
-    result = judge_pair(parent, version, kind, policy, gates=gates)
+    with working("audit"):
+        result = judge_pair(parent, version, kind, policy, gates=gates)
     named, skills = revision_of(source), [_in_repository(source), _in_repository(variant)]
     revision = accepted or (named[0] if named else None)
     if revision and (text := file_at(revision, ACCEPTED)) is not None:
@@ -267,7 +272,8 @@ def _changed_skills(
     from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
     from skilljuror.skill.revision import file_at
 
-    skills = audit_changed(base, policy, gates)
+    with working("audit") as listener:
+        skills = audit_changed(base, policy, gates, progress=listener)
     if (text := file_at(accepted, ACCEPTED)) is not None:
         known = read_accepted(text, f"{accepted}:{ACCEPTED}")
         skills = tuple(
@@ -453,7 +459,8 @@ def verify(build: Build, source: str | None = None) -> Answer:
     """Rebuild variants from their source and compare the files on disk."""
     from skilljuror.layouts.verify import verify_build
 
-    proof = verify_build(build, source)
+    with working("verify"):
+        proof = verify_build(build, source)
     if proof.problems:
         count = len(proof.problems)
         verdict = f"{count} problem{'s' if count > 1 else ''}"
@@ -581,7 +588,8 @@ def advise(
     if checks:
         checked = check_skill(skill, source, task)
         return Answer(checked, _check_blocks(checked))
-    advice = compare(skill)
+    with working("advise"):
+        advice = compare(skill)
     return Answer(advice, _advice_blocks(advice))
 
 

@@ -350,8 +350,8 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def progress() -> "Iterator[Listener]":
-    """A progress bar on a terminal, lines elsewhere, nothing with JSON."""
+def progress(*, lines: bool = True) -> "Iterator[Listener]":
+    """A progress bar on a terminal, `lines` elsewhere, nothing with JSON."""
     from skilljuror.base.workers import silent
 
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
@@ -361,7 +361,17 @@ def progress() -> "Iterator[Listener]":
         with _progress_bars() as listener:
             yield listener
     else:
-        yield _progress_lines()
+        yield _progress_lines() if lines else silent
+
+
+@contextmanager
+def working(stage: str) -> "Iterator[Listener]":
+    """A moving bar on a terminal while the block works, until it reports how much is done."""
+    from skilljuror.base.workers import Progress
+
+    with progress(lines=False) as listener:
+        listener(Progress(stage, 0, 0))
+        yield listener
 
 
 @contextmanager
@@ -380,9 +390,9 @@ def _progress_bars() -> "Iterator[Listener]":
 
         def listen(progress: "Progress") -> None:
             if progress.stage not in tasks:
-                tasks[progress.stage] = bars.add_task(progress.stage, total=progress.total, note="")
+                tasks[progress.stage] = bars.add_task(progress.stage, total=None, note="")
             bars.update(
-                tasks[progress.stage], completed=progress.done, total=progress.total,
+                tasks[progress.stage], completed=progress.done, total=progress.total or None,
                 note=visible(progress.note),
             )  # fmt: skip
 

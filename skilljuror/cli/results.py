@@ -19,10 +19,12 @@ from skilljuror.cli.output import (
     Table,
     command_line,
     headline,
+    labelled,
     legend_blocks,
     progress,
     records,
     wants_json,
+    working,
 )
 from skilljuror.cli.study import usual_log_folders
 from skilljuror.cli.terminal import json_text
@@ -137,7 +139,7 @@ def usage(
     """
     remarks: list[str] = []
     if study is None:
-        study, remarks = _own_usage(quiet=fail_on_rows)
+        study, remarks = own_usage(quiet=fail_on_rows)
     chosen = rows or ("changed" if fail_on_rows else "all")
     question = "usage_by_version" if by == "version" else "usage"
     given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
@@ -162,7 +164,7 @@ def usage(
     return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
 
 
-def _own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
+def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
     """Read the user's own logs into their folder; return it, with remarks."""
     from skilljuror.base.workers import silent
     from skilljuror.store.logs import ingest_logs
@@ -180,7 +182,10 @@ def _own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
         remarks.append(f"read {read} into {study}; delete that folder to forget them")
     if summary.errors:
         see = command_line("query", study, "sources", "--param", "status=error")
-        remarks.append(f"{summary.errors} files could not be read: {see}")
+        files = f"{summary.errors} file{'s' * (summary.errors > 1)}"
+        if not summary.trajectories:  # an alarm that reads nothing must not be silent
+            raise UsageError(f"no log could be read ({files}): {see}")
+        remarks.append(f"{files} could not be read: {see}")
     return study, [] if quiet else remarks
 
 
@@ -353,8 +358,9 @@ def report(
     studies: list[Path], out: Path | None = None, no_quotes: bool = False,
     form: Literal["html", "markdown"] = "html", paper: bool = False,
 ) -> Answer | None:  # fmt: skip
-    """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
-    that all of them have, and what else is matched."""
+    """Write tables, figures and a self-contained report.html; of several studies, one table.
+
+    That table is over the tasks that all of them have, and says what else is matched."""
     from skilljuror.report import report_head, report_paper, report_study
 
     if form == "markdown" and (out is not None or wants_json() or paper):
@@ -366,11 +372,13 @@ def report(
         return _report_several(studies, out, form, paper)
     (study,) = studies
     if form == "markdown":
-        print(report_head(study), end="")
+        with working("report"):
+            head = report_head(study)
+        print(head, end="")
         return None
     with progress() as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
-    blocks = [*headline(summary), f"report: {summary.path}"]
+    blocks = [*headline(summary), f"report: {summary.path}", *labelled("note", summary.lacks)]
     if paper:
         written, empty = report_paper(study, out)
         missing = f"; no data for {', '.join(empty)}" if empty else ""
@@ -387,7 +395,8 @@ def _report_several(studies: list[Path], out: Path | None, form: str, paper: boo
         raise UsageError("--paper takes one study; name one", field="paper")
     if out is None and form == "html":
         raise UsageError("several studies have no folder in common; add --out DIR", field="out")
-    several = report_several(studies)
+    with working("report"):
+        several = report_several(studies)
     if out is None:
         print(several_markdown(several), end="")
         return None
@@ -413,7 +422,8 @@ def heat(
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
     from skilljuror.report import heat as reports
 
-    coverage = reports.heat(study, condition)
+    with working("heat"):
+        coverage = reports.heat(study, condition)
     remarks = []
     if figure:
         from skilljuror.report import heat_figure

@@ -1,4 +1,4 @@
-"""Commands about verdicts: judge (code and models), review (people)."""
+"""Commands about verdicts: judge (code and models), review (people); and the local pages of review and view."""
 
 import os
 import sys
@@ -28,6 +28,7 @@ from skilljuror.cli.output import (
     to_plain,
     wants_json,
 )
+from skilljuror.cli.results import own_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,28 +94,64 @@ def _open_page(
     if wants_json():
         raise UsageError("--json does not apply to the page; add --list or another option")
     require("review", "the page of 'review' (without it: --list and --decide)")
-    from skilljuror.base.files import StudyFolder
-    from skilljuror.review.labels import agreements
-    from skilljuror.review.page import open_browser, serve
-    from skilljuror.review.reviewing import Reviewing
-    from skilljuror.store.questions import run
+    from skilljuror.review.page import review_app
 
     if not desk.queue(who, blind):
         print(f"nothing to review in {place}")
         return
+    app = review_app(_reviewing(place, desk, who, blind))
+    _serve(app, f"answers by {who} are saved at once; reviewing {place}", port, browse)
+
+
+def view(study: Path | None = None, port: int = 0, no_open: bool = False) -> None:
+    """Browse a study on a local page: Skills, trials, runs, timelines, report, review.
+
+    Without STUDY it shows your own agents' logs, as `usage` does. Nothing leaves the machine.
+    """
+    if wants_json():
+        raise UsageError("--json does not apply to the page; use query, usage or show")
+    require("review", "'view'")
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.base.review_rows import login_name, reviewer_name
+    from skilljuror.review.desk import StudyDesk
+    from skilljuror.review.view import view_app
+    from skilljuror.store.connect import open_read
+
+    if study is None:
+        study, remarks = own_usage(quiet=False)
+        for remark in remarks:
+            print(remark, file=sys.stderr)
+    with open_read(StudyFolder.existing(study).existing_database):
+        pass  # an error is best told before a page opens
+    who = reviewer_name(login_name("reviewer"))
+    app = view_app(study, _reviewing(study, StudyDesk(study), who, blind=False))
+    _serve(app, f"viewing {study}", port, not no_open)
+
+
+def _reviewing(place: Path, desk: "StudyDesk", who: str, blind: bool) -> Any:
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.review.labels import agreements
+    from skilljuror.review.reviewing import Reviewing
+    from skilljuror.store.questions import run
+
     database = StudyFolder(place).database
     scripted = database.is_file() and run(database, "overview").records()[0]["scripted"]
     notice = "Scripted policy: no language model acted in these trials." if scripted else ""
+    return Reviewing(desk, who, blind, partial(agreements, desk), notice)
+
+
+def _serve(app: Any, said: str, port: int, browse: bool) -> None:
+    """Serve pages; tell on standard error what is shown, how to stop it and the address."""
+    from skilljuror.review.page import open_browser, serve
 
     def announce(address: "Callable[[], str]") -> None:
-        opened = " (opened in your browser)" if browse and open_browser(address()) else ""
+        opened = " in your browser" if browse and open_browser(address()) else ""
         print(
-            f"reviewing {place} as {who}{opened}; answers are saved at once;"
-            f" stop with Ctrl-C or: kill {os.getpid()}\nreview page: {address()}",
+            f"{said}{opened}; stop with Ctrl-C or: kill {os.getpid()}\npage: {address()}",
             file=sys.stderr, flush=True,
         )  # fmt: skip
 
-    serve(Reviewing(desk, who, blind, partial(agreements, desk), notice), announce, port)
+    serve(app, announce, port)
 
 
 def _list(desk: "StudyDesk", who: str, blind: bool) -> Answer:

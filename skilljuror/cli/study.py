@@ -29,6 +29,7 @@ from skilljuror.cli.output import (
     records,
     to_plain,
     wants_json,
+    working,
 )
 from skilljuror.cli.terminal import json_text
 
@@ -229,7 +230,8 @@ def plan(
     """Show a study's trials, power, time, cost, and what it needs, before it runs."""
     from skilljuror.report.forecast import Assumptions, forecast
 
-    outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
+    with working("plan"):
+        outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
     return Answer(outlook, _plan_blocks(outlook))
 
 
@@ -318,7 +320,6 @@ def _run_blocks(summary: Any, study_file: Path, folder: Path) -> Iterator[Block]
 
 def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
     """Run a whole example study offline, from build to report."""
-    from skilljuror.base.errors import require
     from skilljuror.base.files import StudyFolder, data_dir
     from skilljuror.judge.study import judge_study
     from skilljuror.report import report_study
@@ -326,7 +327,6 @@ def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
     from skilljuror.store.trials import ingest_trials
     from skilljuror.study.run import run_study
 
-    require("report", "'demo'")
     started = time.monotonic()
     with progress() as listener:
         ran = run_study(data_dir("examples") / "study.yaml", out, jobs=jobs, progress=listener)
@@ -335,7 +335,7 @@ def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
         ingest_trials(out, options=MeasureOptions(count_tokens=True), jobs=jobs, progress=listener)
         judge_study(out, "tracing", jobs=jobs, progress=listener)
         report = report_study(out, progress=listener)
-    trials = StudyFolder(out).finished_trials()
+    trials, notes = StudyFolder(out).finished_trials(), (*ran.notes, *report.lacks)
     summary = {
         "study": str(out),
         "report": str(report.path),
@@ -348,14 +348,14 @@ def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
         "headline": report.headline,
         "example_trial": next((name for name in trials if "__pd__" in name), trials[0]),
         "real_study": str(data_dir("examples") / "codex.yaml"),
-        "notes": ran.notes,
+        "notes": notes,
         "scripted": True,
     }
     real = command_line("run", summary["real_study"], "--out", "out/codex")
     blocks = [
         *headline(report),
         "A scripted policy ran, no language model: figures say nothing about real agents.",
-        *labelled("note", ran.notes),
+        *labelled("note", notes),
         f"{ran.finished} trials in {summary['seconds']:.1f} s",
         f"report: {report.path}",
         f"next:   {command_line('show', out, summary['example_trial'])}",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.base.skill import SKILL_ROOTS, is_root
+from skilljuror.base.skill import SKILL_ROOTS, is_root, name_key
 from skilljuror.base.trajectory import Message, SkillManifest, Trajectory
 from skilljuror.events.access import (
     Access,
@@ -92,9 +92,9 @@ class SkillCatalog(Struct):
     bundled: set[str] = field(default_factory=set)
     """The agent program's own Skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Skill -> lower-case path -> path."""
+    """Skill -> `name_key` of a path -> path; of two with one key the later one is "/path" -> path."""
     inner_folders: dict[str, set[str]] = field(default_factory=dict)
-    """Skill -> folders of these paths, in lower case."""
+    """Skill -> keys of the folders of these paths."""
 
     def add_skill(self, name: str, folder: str | None = None) -> None:
         """Add a Skill, and its folder if known."""
@@ -115,8 +115,10 @@ class SkillCatalog(Struct):
             self.roots.setdefault(root)
 
     def add_resource(self, skill: str, path: str) -> None:
-        skill, lower = self.name(skill), path.lower()
-        self.resources.setdefault(skill, {}).setdefault(lower, path)
+        skill, lower = self.name(skill), name_key(path)
+        known = self.resources.setdefault(skill, {})
+        if known.setdefault(lower, path) != path:
+            known[f"/{path}"] = path
         folders = self.inner_folders.setdefault(skill, set())
         folder = lower.rpartition("/")[0]
         while folder and folder not in folders:
@@ -139,7 +141,7 @@ class SkillCatalog(Struct):
             self.folder_names.setdefault("/" + name_of(folder))
 
     def has(self, skill: str, path: str) -> bool:
-        return path.lower() in self.resources.get(self.name(skill), {})
+        return name_key(path) in self.resources.get(self.name(skill), {})
 
     def locate(self, path: str) -> ResourceLocation | None:
         """Skill and resource of a path, or None if it is outside all Skills."""
@@ -179,7 +181,8 @@ class SkillCatalog(Struct):
 
     def _location(self, skill: str, inner: str, *, bundled: bool) -> ResourceLocation:
         """Location inside a Skill, with the path's known upper and lower case."""
-        resource = self.resources.get(skill, {}).get(inner.lower(), inner) or "."
+        known = self.resources.get(skill, {})
+        resource = known.get(f"/{inner}") or known.get(name_key(inner), inner) or "."
         if is_root(resource):
             resource = "SKILL.md"
         folder = resource == "." or self._is_folder(skill, resource)
@@ -188,7 +191,7 @@ class SkillCatalog(Struct):
     def _is_folder(self, skill: str, resource: str) -> bool:
         """Whether a path is a folder: other paths are below it, or it is a usual one without an
         extension."""
-        lower = resource.lower()
+        lower = name_key(resource)
         if lower in self.resources.get(skill, {}):
             return False
         return lower in self.inner_folders.get(skill, ()) or resource in BUNDLE_FOLDERS

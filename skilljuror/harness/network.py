@@ -43,7 +43,10 @@ def proxy_environment() -> dict[str, str]:
     return both | {"NO_PROXY": "", "no_proxy": "", "NODE_USE_ENV_PROXY": "1"}
 
 
-class _Proxy(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+_UnixServer = getattr(socketserver, "UnixStreamServer", socketserver.TCPServer)  # Windows has none
+
+
+class _Proxy(socketserver.ThreadingMixIn, _UnixServer):  # type: ignore[misc,valid-type]
     """Passes connections on to listed hosts; they end with the sandbox's programs."""
 
     daemon_threads = True

@@ -18,8 +18,8 @@ import errno
 import functools
 import json
 import os
+import platform
 import random
-import resource
 import select
 import shutil
 import signal
@@ -37,6 +37,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.base.errors import HarnessError, StudyError
+from skilljuror.base.platforms import optional
 
 HOME = "/root"
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -51,6 +52,7 @@ STOPPED = 143
 OVER_LIMIT = 137
 """Exit status of a program over its limits, as for a container out of memory."""
 INSTALL = "install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap"
+HARBOR = "use Docker through Harbor (harness: {name: harbor})"
 ALLOW = (
     "allow user namespaces: sysctl -w user.max_user_namespaces=10000; on Ubuntu also"
     " kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it privileged"
@@ -60,6 +62,7 @@ _HOST_ETC = (
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/mime.types", "/etc/os-release",
     "/etc/pki/ca-trust", "/etc/pki/tls/certs",
 )  # fmt: skip
+_RESOURCE = optional("resource")
 _ETC = {
     "passwd": "agent:x:{user}:{user}:agent:/root:/bin/sh\n",
     "group": "agent:x:{user}:\n",
@@ -388,7 +391,7 @@ def unsealed() -> tuple[str, ...]:
     """List the parts of the seal that are unavailable on this machine."""
     parts = {
         "syscall_filter": bool(syscall_filter()),
-        "session_keyring": os.uname().machine in _KEYCTL,
+        "session_keyring": platform.machine() in _KEYCTL,
     }
     return tuple(name for name, there in parts.items() if not there)
 
@@ -639,7 +642,7 @@ class BubblewrapSandbox:
                 words += ["--cap-add", f"CAP_{capability}"]
             words += ["--", "setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
             words += ["--reuid", user, "--regid", user, "--clear-groups", "--"]
-        number = _KEYCTL.get(os.uname().machine)
+        number = _KEYCTL.get(platform.machine())
         keyring = [sys.executable, "-I", "-S", "-c", _NEW_KEYRING, str(number)] if number else []
         return [*keyring, *words]
 
@@ -661,12 +664,12 @@ class BubblewrapSandbox:
             self.close()
             self.handle, self.root = handle, Path(f"/proc/self/fd/{handle}")
         for kind, value in (
-            (resource.RLIMIT_NPROC, self.limits.processes),
-            (resource.RLIMIT_FSIZE, self.limits.storage),
-            (resource.RLIMIT_CORE, 0),
+            (_RESOURCE.RLIMIT_NPROC, self.limits.processes),
+            (_RESOURCE.RLIMIT_FSIZE, self.limits.storage),
+            (_RESOURCE.RLIMIT_CORE, 0),
         ):
             with suppress(ProcessLookupError):  # it has ended
-                resource.prlimit(first, kind, (value, value))
+                _RESOURCE.prlimit(first, kind, (value, value))
         process.restart_clock()
         with suppress(BrokenPipeError):
             start.write(b"1")
@@ -744,7 +747,7 @@ def _until_all_ended(process: RunningProcess, status: TextIO) -> Iterator[int | 
 
 def _root_of(process: RunningProcess, first: int, size: int) -> int | None:
     """Open the root of a new sandbox, once bubblewrap waits to start its program; None if it ended."""
-    blocks, until = -(-size // resource.getpagesize()), time.monotonic() + _SETUP_SECONDS
+    blocks, until = -(-size // _RESOURCE.getpagesize()), time.monotonic() + _SETUP_SECONDS
     while process.process.poll() is None:
         raise_if_stopped()
         if time.monotonic() > until:
@@ -765,7 +768,12 @@ def _root_of(process: RunningProcess, first: int, size: int) -> int | None:
 def bwrap_problem() -> str | None:
     """Describe why bubblewrap is unavailable, found by a probe, or return None."""
     if shutil.which("bwrap") is None:
-        return f"bwrap is not installed; {INSTALL}"
+        linux = sys.platform.startswith("linux")
+        return (
+            f"bwrap is not installed; {INSTALL}, or {HARBOR}"
+            if linux
+            else f"bwrap needs Linux; {HARBOR}"
+        )
     if private := _private([] if python_home().is_relative_to("/usr") else [python_home()]):
         return f"{private}; use a Python in another folder"
     with tempfile.TemporaryDirectory(prefix="skilljuror-probe-") as folder:
@@ -790,7 +798,7 @@ def sandbox_class(choice: str) -> type[Sandbox]:
         return PlainSandbox
     problems = {
         "syscall_filter": f"system call filters are unavailable: {GET_FILTER}",
-        "session_keyring": f"session keyrings are unsupported on {os.uname().machine}",
+        "session_keyring": f"session keyrings are unsupported on {platform.machine()}",
     }
     missing = [problems[part] for part in unsealed()] if choice == "sealed" else []
     problem = bwrap_problem() or "; ".join(missing)

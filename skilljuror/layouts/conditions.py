@@ -384,17 +384,10 @@ class Stay:
     def _naming(self) -> list[int]:
         """Lines that name a page of the Skill: rows of the author, which stay where they are."""
         flat = self.flat
-        names = [file.path.rpartition("/")[2] for file in flat.embedded_files if not file.is_helper]
-        names += [
-            path.rpartition("/")[2]
-            for path in flat.bundle.files
-            if is_markdown(path) and path != flat.path
-        ]
-        anchors = {
-            flat.markdown.anchor_at.get(file.heading.start)
-            for file in flat.embedded_files
-            if not file.is_helper
-        }
+        carried = [file for file in flat.embedded_files if not file.is_helper]
+        beside = [path for path in flat.bundle.files if is_markdown(path) and path != flat.path]
+        names = [path.rpartition("/")[2] for path in [*(file.path for file in carried), *beside]]
+        anchors = {flat.markdown.anchor_at.get(file.heading.start) for file in carried}
         if not names:
             return []
         pattern = re.compile(

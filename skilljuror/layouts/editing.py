@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
 from skilljuror.audit.comparison.inline_spans import code_spans, link_target_spans, unescaped_target
-from skilljuror.audit.plans.render import BundleTexts, shift_line
+from skilljuror.audit.plans.render import BundleTexts, copies_of, piece_lines
 from skilljuror.base.skill import Copy, Generated, PlannedFile
 from skilljuror.skill.generated import fill_template
 from skilljuror.skill.markdown import MarkdownIndex, markdown_index
@@ -33,14 +33,8 @@ class PageBuilder:
 
     def copy(self, source: str, start: int, end: int, shift: int = 0) -> None:
         """Add lines `start..end` (1-based, inclusive) of a parent file; nothing if end < start."""
-        self.pieces.append(Copy(source, start, end, shift))
-        lines = list(self.parent_texts.text(source).lines[start - 1 : end])
-        if shift:
-            for heading in self.parent_texts.markdown(source).headings:
-                if start - 1 <= heading.start < end:
-                    place = heading.start - start + 1
-                    lines[place] = shift_line(lines[place], shift)
-        self.lines += lines
+        self.pieces.append(piece := Copy(source, start, end, shift))
+        self.lines += piece_lines(piece, self.parent_texts)
 
     def insert(self, place: int, generated: Sequence[Generated]) -> None:
         """Insert generated lines before piece number `place`, with blank lines around them."""
@@ -55,17 +49,14 @@ class PageBuilder:
 
     def copied_headings(self) -> Iterator[tuple[str, int, str]]:
         """Yield (parent file, 0-based line in it, anchor on the page) of each copied heading."""
-        parent_lines: list[tuple[str, int] | None] = []
-        for piece in self.pieces:
-            if isinstance(piece, Copy):
-                first = piece.start - 1
-                parent_lines += [(piece.source, first + n) for n in range(piece.size)]
-            else:
-                parent_lines.append(None)
+        copied = {
+            first + n: (piece.source, piece.start - 1 + n)
+            for piece, first in copies_of(self.planned())
+            for n in range(piece.size)
+        }
         for line, anchor in self.anchor_at().items():
-            copied = parent_lines[line]
-            if copied is not None:
-                yield (*copied, anchor)
+            if line in copied:
+                yield (*copied[line], anchor)
 
     def is_fenced(self, piece: Copy) -> bool:
         """Whether a piece is inside a generated fence."""

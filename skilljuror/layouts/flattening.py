@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from skilljuror.audit.comparison.code_paths import commanded_paths
-from skilljuror.audit.comparison.loader_text import kept_on_disk
+from skilljuror.audit.gates.loader import kept_on_disk
 from skilljuror.audit.plans.render import BundleTexts, can_shift
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import (

@@ -11,7 +11,15 @@ from skilljuror.audit.comparison.inline_spans import command_spans
 from skilljuror.audit.comparison.normalised_text import folders_above
 from skilljuror.audit.plans.render import can_shift, copies_of
 from skilljuror.audit.plans.working_folders import WorkingFolders, names_folder
-from skilljuror.base.skill import Copy, Generated, Plan, PlannedFile, Substitution, SubstitutionKind
+from skilljuror.base.skill import (
+    Copy,
+    Generated,
+    Plan,
+    PlannedFile,
+    Substitution,
+    SubstitutionKind,
+    is_root_name,
+)
 from skilljuror.layouts.editing import (
     PageBuilder,
     is_local,
@@ -160,8 +168,8 @@ class FileLayout:
         return path == f"{self._source}{self.shown(page)}"
 
     def _keeps_path(self, file: EmbeddedFile) -> bool:
-        """Whether a carried file keeps its path: all but SKILL.md, which would become a second skill."""
-        return PurePosixPath(file.path).name.lower() != "skill.md"
+        """Whether a carried file keeps its path: all but the roots of further Skills, which are pages now."""
+        return not self.flat.skills or not is_root_name(file.path)
 
     def _path_of(self, file: EmbeddedFile) -> str:
         if self._keeps_path(file):

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import Any
 
-from skilljuror.audit.comparison.loader_text import loaded_lines
+from skilljuror.audit.gates.loader import loaded_lines
 from skilljuror.audit.plans.render import BundleTexts
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, PlannedFile

@@ -25,6 +25,7 @@ from skilljuror.audit.gates.rubric import (
     prompt_digest,
     rubric_digest,
 )
+from skilljuror.audit.plans.verify import first_problems
 from skilljuror.base.build import AssayReport, BuildRecord
 from skilljuror.base.errors import BundleError, SkilljurorError, StudyError
 from skilljuror.base.files import read_rows, write_record
@@ -55,8 +56,6 @@ from skilljuror.layouts.controls import PREFIX
 from skilljuror.skill.bundles import is_skipped, load_bundle, odd_mode, skipped_file, submodule
 from skilljuror.skill.revision import load_named
 
-SHOWN = 5
-"""Listed differences of one kind; the rest are counted."""
 _SHOWN_CHARS = 80
 _DAMAGED = (msgspec.MsgspecError, ValueError, TypeError, LookupError)
 """Errors that a malformed record causes in a rebuild."""
@@ -122,7 +121,7 @@ def verify_build(build: Path, source: str | None = None) -> Proof:
     elif differing and not _is_same_code(record):
         unproved.append(
             f"not proved: built by skilljuror {record.skilljuror_version} with other code or another tokenizer,"
-            f" and the rebuild differs: {'; '.join(_first(differing))}; build it again"
+            f" and the rebuild differs: {'; '.join(first_problems(differing))}; build it again"
         )
     else:
         problems += differing or ()
@@ -148,7 +147,7 @@ def _differences_of_source(record: BuildRecord, source: str) -> list[str]:
     tops = {path.partition("/")[0] for path in recorded}
     given = load_named(source, under=tops.pop() if len(tops) == 1 else None)
     files = {path: (blob.sha256, blob.executable) for path, blob in given.files.items()}
-    return _first(
+    return first_problems(
         f"source: {path!r} differs in {source!r}"
         for path in sorted(files.keys() | recorded.keys())
         if files.get(path) != recorded.get(path)
@@ -172,7 +171,7 @@ def _differences(build: Path, record: BuildRecord, source: Bundle) -> list[str]:
         lines = [
             line
             for path in paths
-            for line in _first(
+            for line in first_problems(
                 _entry_differences(path, here.get(path), expected.get(path), build, again)
             )
         ]
@@ -289,13 +288,6 @@ def _line_differences(path: str, here: Path, there: Path) -> Iterator[str]:
 def _shown(line: bytes | None) -> str:
     text = "nothing" if line is None else repr(line.decode(errors="replace"))
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
-
-
-def _first(lines: Iterator[str] | list[str]) -> list[str]:
-    """The first `SHOWN` lines and the number of the rest."""
-    every = list(lines)
-    more = [f"… and {len(every) - SHOWN} more of this kind"] if len(every) > SHOWN else []
-    return [*every[:SHOWN], *more]
 
 
 def _judged(build: Path, record: BuildRecord) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reports: the doors to what needs the libraries of the extra `report`, which load when a door opens."""
+"""Reports: the doors to what loads large libraries, numpy and that of the extra `report`, when a door opens."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 def report_study(
     study: Path, target: Path | None = None, *, quotes: bool = True, progress: Listener = silent
 ) -> "ReportSummary":
-    """Write report.html with tables and figures; the default folder is STUDY/report.
-
-    Raises MissingDependency without the report's libraries, as the others.
-    """
-    require("report", "'report'")
+    """Write report.html with tables and, with matplotlib, figures; the default folder is STUDY/report."""
     from skilljuror.report.page import build_report
 
     progress(Progress("report", 0, 1))
@@ -33,7 +29,6 @@ def report_study(
 
 def report_head(study: Path) -> str:
     """Return the head of the report as Markdown."""
-    require("report", "'report'")
     from skilljuror.report.page import report_markdown
 
     return report_markdown(StudyFolder.existing(study).existing_database)
@@ -42,7 +37,6 @@ def report_head(study: Path) -> str:
 def report_paper(study: Path, target: Path | None = None) -> tuple[list[str], list[str]]:
     """Write the tables of the paper, to STUDY/report/paper by default; return the names of those with
     rows, and of those without."""
-    require("report", "'report'")
     from skilljuror.report.page import write_paper
 
     database = StudyFolder.existing(study).existing_database
@@ -51,7 +45,6 @@ def report_paper(study: Path, target: Path | None = None) -> tuple[list[str], li
 
 def report_several(studies: Sequence[Path]) -> "SeveralReport":
     """Return the table of several studies."""
-    require("report", "'report'")
     from skilljuror.report.several import several_report
     from skilljuror.store.questions import study_names
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from skilljuror.base.errors import installed
 from skilljuror.report.computed import MIN_STRATUM, Answers
 from skilljuror.report.headline import Headline
 from skilljuror.report.heat import Heat, by_file
@@ -130,14 +131,15 @@ def svg_of(figure: "Figure") -> str:
 
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
-    """The named figures that have something to show."""
-    drawn = (FIGURES[name](answers, Paper(scripted)) for name in names)
+    """The named figures that have something to show; none without matplotlib."""
+    able = names if installed("matplotlib") else ()
+    drawn = (FIGURES[name](answers, Paper(scripted)) for name in able)
     return [drawing for drawing in drawn if drawing]
 
 
 def interval(first: Headline) -> Drawing | None:
-    """The interval of the headline on a line with its zero; None when there is none."""
-    delta = first.delta
+    """The interval of the headline on a line with its zero; None when there is none, and without matplotlib."""
+    delta = first.delta if installed("matplotlib") else None
     if not first.quotable or delta is None or delta.delta is None or delta.t is None:
         return None
     low, mean, high = delta.t.low, delta.delta, delta.t.high

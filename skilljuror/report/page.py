@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skilljuror.base.errors import installed
 from skilljuror.base.files import write_atomic
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import COMPUTED, Answers, data, names
@@ -38,6 +39,7 @@ UNVERIFIED_COLUMNS = ("condition", "planned", "coverage", "points_share", "not_u
 SKILL_COLUMNS = ("skill", "offered", "opened", "resources", "uses")
 MOST_SKILLS = 12
 """Skills in the headline table of a pile of logs; the report has them all."""
+NO_FIGURES = "the report has no figures, which need matplotlib: pip install 'skilljuror[report]'"
 PAPER_ROWS = 1000
 """Rows of a table of the paper in Markdown and LaTeX; the CSV has them all."""
 
@@ -61,6 +63,8 @@ class ReportSummary(Struct, frozen=True):
     """True when the database holds logs only and no trials of a study."""
     scripted: bool
     """True when a scripted policy ran in any trial: no figure says anything about real agents."""
+    lacks: tuple[str, ...] = ()
+    """What the report lacks, and what to install for it."""
 
 
 def build_report(database: Path, target: Path, *, quotes: bool = True) -> ReportSummary:
@@ -103,6 +107,7 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
     return ReportSummary(
         target / "report.html", first.title, first.number, first.meaning, columns,
         tuple(tuple(row[name] for name in columns) for row in rows), first.observed, first.scripted,
+        () if installed("matplotlib") else (NO_FIGURES,),
     )  # fmt: skip
 
 

@@ -255,17 +255,22 @@ def write_trajectories(
 ) -> None:
     """Write the page of one or more runs, with the texts that they hold; notes are lines below the title."""
     from skilljuror.report.render import templates  # a terminal needs none of this
+
+    html = templates().get_template("trajectory.html.j2").render(**page_view(runs, title, notes))
+    write_atomic(target, html)
+
+
+def page_view(runs: Sequence[RunDetails], title: str = "", notes: Sequence[str] = ()) -> View:
+    """Return what trajectory.html.j2 shows of one or more runs."""
     from skilljuror.report.tables import SCRIPTED
 
     views = [run_view(details, number) for number, details in enumerate(runs)]
     anchors = [view["anchors"] for view in views]
-    title = title or (views[0]["name"] if len(views) == 1 else f"{len(views)} runs")
-    html = templates().get_template("trajectory.html.j2").render(
-        title=title, notes=notes, runs=views, opened=resource_rows(runs, anchors),
-        units=unit_rows(runs, anchors),
-        scripted=SCRIPTED if any(view["scripted"] for view in views) else "",
-    )  # fmt: skip
-    write_atomic(target, html)
+    return {
+        "title": title or (views[0]["name"] if len(views) == 1 else f"{len(views)} runs"),
+        "notes": notes, "runs": views, "opened": resource_rows(runs, anchors), "units": unit_rows(runs, anchors),
+        "scripted": SCRIPTED if any(view["scripted"] for view in views) else "",
+    }  # fmt: skip
 
 
 def run_view(details: RunDetails, number: int = 0) -> View:

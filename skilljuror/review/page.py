@@ -1,4 +1,5 @@
-"""The local page on which a person reviews: pages of the queue and of questions, access control, and serving.
+"""The local page on which a person reviews: pages of the queue and of questions; and for every local page templates,
+access control and serving.
 
 A foreign page in the same browser can send requests here, but cannot read the address token, the HttpOnly
 SameSite=Strict cookie or the form token. DNS rebinding fails because the host differs.
@@ -9,7 +10,7 @@ import secrets
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hmac import compare_digest
 from http import HTTPStatus
 from pathlib import Path
@@ -28,7 +29,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from skilljuror.base.errors import SkilljurorError, UsageError
+from skilljuror.base.errors import (
+    QueryError,
+    SkilljurorError,
+    StudyError,
+    TrajectoryError,
+    UsageError,
+)  # fmt: skip
 from skilljuror.review.reviewing import (
     KINDS,
     STATES,
@@ -53,9 +60,13 @@ SAID = {
 GONE = "This question is unknown or outdated: its build or its judge has changed. See the queue."
 
 
-def review_app(reviewing: Reviewing) -> Starlette:
-    """Return the pages of one reviewer, without access control: wrap them in a `Guard`."""
-    pages = _Pages(reviewing)
+Links = Sequence[tuple[str, str]]
+"""Address and words of the links to other pages, at the top of each."""
+
+
+def review_app(reviewing: Reviewing, root: str = "", others: Links = ()) -> Starlette:
+    """Return the pages of one reviewer below the path `root`, without access control: `serve` adds it."""
+    pages = _Pages(reviewing, root, others)
     return Starlette(
         routes=[
             Route("/", pages.queue),
@@ -69,7 +80,7 @@ def review_app(reviewing: Reviewing) -> Starlette:
     )
 
 
-def _link(path: str, **words: str) -> str:
+def link_to(path: str, **words: Any) -> str:
     """A URL with the non-empty parameters."""
     given = {name: word for name, word in words.items() if word}
     return f"{path}?{urlencode(given)}" if given else path
@@ -80,24 +91,50 @@ def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+class Templates:
+    """The templates of local pages; text from logs and Skills is untrusted."""
+
+    def __init__(self, *folders: Path, **words: Any) -> None:
+        """`folders` are more folders of templates; `words` are known in every template."""
+        self._environment = Environment(
+            loader=FileSystemLoader([HERE / "templates", *folders]), autoescape=True, undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True, finalize=_shown,
+        )  # fmt: skip
+        self._environment.globals |= {
+            "link": link_to, "others": (), "here": "", "to": "", "back": "Back", **words,
+        }  # fmt: skip
+
+    def page(self, name: str, status: int = 200, **words: Any) -> Response:
+        text = self._environment.get_template(name).render(**words)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        """Show an error page."""
+        if isinstance(error, HTTPException):
+            status, message = error.status_code, error.detail
+        else:
+            status = 404 if isinstance(error, QueryError | StudyError | TrajectoryError) else 400
+            status, message = status if isinstance(error, UsageError) else 503, str(error)
+        title = HTTPStatus(status).phrase
+        return self.page("message.html.j2", status, title=title, message=message)
+
+
 class _Pages:
     """Route handlers, which run one at a time in one event loop."""
 
-    def __init__(self, reviewing: Reviewing) -> None:
+    def __init__(self, reviewing: Reviewing, root: str, others: Links) -> None:
         self._reviewing = reviewing
         self._desk = reviewing.desk
-        self._templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True, finalize=_shown,
+        self._root = root
+        self._templates = Templates(
+            site="review", reviewing=reviewing, notice=reviewing.notice, link=self._link, label_of=label_of,
+            kinds=KINDS, states=STATES, passages=passages, others=others, here=f"{root}/",
+            back="Back to the queue",
         )  # fmt: skip
-        self._templates.globals |= {
-            "reviewing": reviewing, "link": _link, "label_of": label_of, "kinds": KINDS,
-            "states": STATES, "passages": passages,
-        }  # fmt: skip
+        self._page, self.refused = self._templates.page, self._templates.refused
 
-    def _page(self, name: str, status: int = 200, **words: Any) -> Response:
-        text = self._templates.get_template(name).render(**words)
-        return HTMLResponse(text.encode("utf-8", "replace"), status)
+    def _link(self, path: str, **words: str) -> str:
+        return link_to(self._root + path, **words)
 
     def _queue(self, words: Mapping[str, str]) -> Queue:
         who = self._reviewing
@@ -132,8 +169,8 @@ class _Pages:
     def _next(self, queue: Queue, place: int | None) -> Response:
         item = queue.next_open(-1 if place is None else place)
         if item is None:
-            return RedirectResponse(_link("/", kind=queue.kind, said="done"), 303)
-        return RedirectResponse(_link("/item", id=item.id, kind=queue.kind), 303)
+            return RedirectResponse(self._link("/", kind=queue.kind, said="done"), 303)
+        return RedirectResponse(self._link("/item", id=item.id, kind=queue.kind), 303)
 
     async def item(self, request: Request) -> Response:
         """Show one question."""
@@ -184,11 +221,11 @@ class _Pages:
         await self._form(request)
         item = self._desk.undo(self._reviewing.reviewer)
         if item is None:
-            return RedirectResponse(_link("/", said="nothing"), 303)
+            return RedirectResponse(self._link("/", said="nothing"), 303)
         queue = self._queue({})
         if (place := queue.place(item)) is None:
-            return RedirectResponse(_link("/", said="undone"), 303)
-        return RedirectResponse(_link("/item", id=queue.items[place].id, said="undone"), 303)
+            return RedirectResponse(self._link("/", said="undone"), 303)
+        return RedirectResponse(self._link("/item", id=queue.items[place].id, said="undone"), 303)
 
     async def _form(self, request: Request) -> dict[str, str]:
         """Read a form and check its token."""
@@ -203,15 +240,6 @@ class _Pages:
             raise HTTPException(403, "The form is outdated; open the question again.")
         return form
 
-    async def refused(self, request: Request, error: Exception) -> Response:
-        """Show an error page."""
-        if isinstance(error, HTTPException):
-            status, message = error.status_code, error.detail
-        else:
-            status, message = (400 if isinstance(error, UsageError) else 503), str(error)
-        title = HTTPStatus(status).phrase
-        return self._page("message.html.j2", status, title=title, message=message)
-
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -224,16 +252,16 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Headers of every response. With `no-referrer` browsers would send forms with `Origin: null`."""
+"""Headers of every response that has no own. With `no-referrer` browsers would send forms with `Origin: null`."""
 
-OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>skilljuror review</title>
-<meta http-equiv="refresh" content="0; url=/"><p><a href="/">Continue to the review</a></p></html>
+OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>skilljuror</title>
+<meta http-equiv="refresh" content="0; url=/"><p><a href="/">Continue</a></p></html>
 """
 """A page instead of a redirect: browsers omit a Strict cookie in a redirect from another site's link."""
 
 CLOSED = (
-    "This page requires the address with a token that `skilljuror review` printed; it works once, in one"
-    " browser. Use that browser, or restart `skilljuror review`; your decisions are saved.\n"
+    "This page requires the address with a token that `skilljuror review` or `view` printed; it works once, in"
+    " one browser. Use that browser, or restart the command; your decisions are saved.\n"
 )
 
 
@@ -259,7 +287,9 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         answer = self._answer(Request(scope)) or self._app
@@ -296,10 +326,8 @@ def _same(given: str, secret: str) -> bool:
 HOST = "127.0.0.1"
 
 
-def serve(
-    reviewing: Reviewing, announce: Callable[[Callable[[], str]], None], port: int = 0
-) -> None:
-    """Serve the desk's questions to one reviewer until Ctrl-C or SIGTERM (KeyboardInterrupt).
+def serve(app: ASGIApp, announce: Callable[[Callable[[], str]], None], port: int = 0) -> None:
+    """Serve pages to one person until Ctrl-C or SIGTERM (KeyboardInterrupt).
 
     `announce` is called once the port is open, with a function that creates single-use addresses. Port
     0 selects a free port. Raises UsageError for an unavailable port.
@@ -314,7 +342,7 @@ def serve(
             field="--port",
         ) from error
     with listener:
-        guard = Guard(review_app(reviewing), listener.getsockname()[1])
+        guard = Guard(app, listener.getsockname()[1])
         config = uvicorn.Config(
             guard, log_config=None, access_log=False,
             server_header=False, proxy_headers=False,

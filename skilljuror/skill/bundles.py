@@ -10,11 +10,12 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from skilljuror.base.errors import BundleError
-from skilljuror.base.skill import Blob, Bundle, BundleIssue, Skill, is_root_name
+from skilljuror.base.skill import Blob, Bundle, BundleIssue, Skill, is_root_name, name_key
 from skilljuror.skill.markdown import (
     frontmatter_end,
     parse_frontmatter,
@@ -78,6 +79,17 @@ def check_path(path: str) -> None:
             )
     if any(part.lower() == "skill.md" for part in parts[:-1]):
         raise BundleError(f"{path!r} is in a folder named SKILL.md", file=path)
+
+
+def look_alike(path: str, names: Iterable[str]) -> str:
+    """Return words about the name that macOS and Windows take for a missing `path`; empty without one."""
+    alike = _by_key(frozenset(names)).get(name_key(path))
+    return f" ({alike!r} differs in case or Unicode form)" if alike else ""
+
+
+@lru_cache(maxsize=8)
+def _by_key(names: frozenset[str]) -> dict[str, str]:
+    return {name_key(name): name for name in sorted(names, reverse=True)}
 
 
 class ReadBudget:
@@ -332,7 +344,7 @@ def _file_issues(files: dict[str, Blob]) -> Iterator[BundleIssue]:
     absolute paths and HTML comments."""
     seen: dict[str, str] = {}
     for path, blob in files.items():
-        key = unicodedata.normalize("NFC", path).casefold()
+        key = name_key(path)
         if seen.setdefault(key, path) != path:
             message = f"differs from {seen[key]!r} only in case or Unicode form"
             yield BundleIssue("path-collision", "warning", path, message)

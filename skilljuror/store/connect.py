@@ -359,6 +359,8 @@ def _name_for_duckdb(path: Path) -> Iterator[str]:
     try:
         str(path).encode()
     except UnicodeEncodeError:
+        if not Path("/proc/self/fd").exists():
+            raise _unusable(path, "has a name that is not Unicode; rename its folder") from None
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield f"/proc/self/fd/{folder}/{path.name}"
@@ -379,7 +381,7 @@ def _connect(
     except duckdb.ConnectionException as error:
         raise _busy(path, "this process") from error
     except duckdb.IOException as error:
-        if "Could not set lock" in str(error):
+        if "Could not set lock" in str(error) or "File is already open" in str(error):  # Windows
             if wait > 0:
                 time.sleep(_RETRY_SECONDS)
                 return _connect(path, name, config, read_only=read_only, wait=wait - _RETRY_SECONDS)

@@ -18,7 +18,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from skilljuror.base.errors import HarnessError, StudyError
+from skilljuror.base.errors import AgentMissing, HarnessError, StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.results import CheckOutcome, CheckResult
 from skilljuror.base.skill import is_root_name
@@ -386,7 +386,10 @@ def _jobs(
 ) -> Iterator[TrialJob]:
     """Runs of each task without a Skill, with the network access of the study's agent; those of a proof, too,
     with their files below `stuffings`. A harness with its own agents runs them for the solution and nothing."""
-    online = not all(agent.scripted for agent in agents_of(plan.config, harness).values())
+    try:
+        online = not all(agent.scripted for agent in agents_of(plan.config, harness).values())
+    except AgentMissing:  # it has a model, and no task needs it here
+        online = True
     for task in plan.tasks:
         task_dir = (base / task.path).resolve()
         programs: dict[str, tuple[str, tuple[Path, ...], tuple[str, ...]]] = {

@@ -70,7 +70,6 @@ from skilljuror.layouts.build.folder import GATE_RESULTS, RECORD
 from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.layouts.build.model_build import (
     ModelEngine,
-    Rewriting,
     build_with_model,
     model_engine,
 )
@@ -690,9 +689,7 @@ def _make_build(run: StudyRun, task: PlannedTask) -> None:
 
 def engine_of(choice: BuildChoice, calls: Path) -> ModelEngine | None:
     """Return the engine that a study file names; raises as `model_engine`."""
-    return model_engine(
-        choice.engine, choice.model, calls, rewriting=Rewriting(rubric=choice.rubric)
-    )
+    return model_engine(choice.engine, choice.model, calls, rubric=choice.rubric)
 
 
 def made_as_asked(record: BuildRecord, choice: BuildChoice) -> bool:

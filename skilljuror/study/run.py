@@ -5,7 +5,6 @@ schedules them itself, until all are done, the budget is used up, or a stop rule
 paid for in vain. The budget counts every attempt, reruns included, between trials.
 """
 
-import fcntl
 import json
 import os
 import tempfile
@@ -23,6 +22,7 @@ from msgspec import Struct
 from skilljuror.base.build import VariantManifest
 from skilljuror.base.errors import HarnessError, ModelError, StudyError
 from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.platforms import lock, require_posix
 from skilljuror.base.results import Price, TrialContext
 from skilljuror.base.study import (
     NO_VERIFIER,
@@ -142,6 +142,7 @@ def run_study(
     active run, GateError if a variant failed its gates, HarnessError if this machine cannot run
     trials. Finished trials are always saved.
     """
+    require_posix("a run of trials")
     run = prepared(study_file, folder, progress or silent)
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
@@ -281,9 +282,9 @@ def exclusive_run(folder: StudyFolder) -> Iterator[Path]:
     Raises StudyError while another run, or a worker of a killed one, is active.
     """
     folder.trials.mkdir(parents=True, exist_ok=True)
-    with (folder.root / ".run.lock").open("a+b") as lock:
-        if not _acquire(lock):
-            owner = _owner(lock).get("pid", "unknown")
+    with (folder.root / ".run.lock").open("a+b") as held:
+        if not lock(held, wait=False):
+            owner = _owner(held).get("pid", "unknown")
             raise StudyError(
                 f"another run of {str(folder.root)!r} is active (process {owner}); wait for it, or stop it"
                 " and rerun",
@@ -293,23 +294,23 @@ def exclusive_run(folder: StudyFolder) -> Iterator[Path]:
         for entry in folder.trials.iterdir():
             if entry.name.startswith(STAGING):
                 remove_tree(entry)
-        left = Path(str(_owner(lock).get("scratch", "")))
+        left = Path(str(_owner(held).get("scratch", "")))
         if left.name.startswith(SCRATCH) and left.is_dir() and not left.is_symlink():
             remove_tree(left)
         scratch = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
-        _write_owner(lock, {"pid": os.getpid(), "scratch": str(scratch)})
+        _write_owner(held, {"pid": os.getpid(), "scratch": str(scratch)})
         try:
             yield scratch
         finally:
             remove_tree(scratch)
-            _write_owner(lock, {})
+            _write_owner(held, {})
 
 
 def _await_workers(folder: StudyFolder) -> None:
     """Wait for the workers of a killed run."""
     until = time.monotonic() + _WAIT_SECONDS
-    with workers_lock(folder).open("ab") as lock:
-        while not _acquire(lock):
+    with workers_lock(folder).open("ab") as held:
+        while not lock(held, wait=False):
             if time.monotonic() > until:
                 raise StudyError(
                     f"workers of an earlier run of {str(folder.root)!r} are still running; end them and"
@@ -324,29 +325,21 @@ def workers_lock(folder: StudyFolder) -> Path:
     return folder.root / ".workers.lock"
 
 
-def _acquire(lock: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _owner(lock: IO[bytes]) -> dict[str, object]:
+def _owner(held: IO[bytes]) -> dict[str, object]:
     """The process and the scratch folder of the run that holds, or held, the lock."""
-    lock.seek(0)
+    held.seek(0)
     try:
-        value = json.loads(lock.read() or b"{}")
+        value = json.loads(held.read() or b"{}")
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 
 
-def _write_owner(lock: IO[bytes], value: dict[str, object]) -> None:
-    lock.seek(0)
-    lock.truncate()
-    lock.write(json.dumps(value).encode())
-    lock.flush()
+def _write_owner(held: IO[bytes], value: dict[str, object]) -> None:
+    held.seek(0)
+    held.truncate()
+    held.write(json.dumps(value).encode())
+    held.flush()
 
 
 def run_all(
@@ -447,12 +440,12 @@ def run_in_batch(
     for job in {job.task.name: job for job in pending}.values():
         refuse_changed_task(job)
     folder, left = StudyFolder(setup.study), setup.retries
-    with setup.lock.open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    with setup.lock.open("ab") as held:
+        lock(held, shared=True)
         while pending:
             kept = _saved_attempts(folder, pending)
             scratch = Path(tempfile.mkdtemp(dir=setup.scratch))
-            batch = Batch(tuple(pending), folder.jobs, scratch, jobs, lock.fileno(), kept)
+            batch = Batch(tuple(pending), folder.jobs, scratch, jobs, held.fileno(), kept)
             broken = is_machine_fault if left else lambda record: False
             pending = yield from _save_each(harness, setup, batch, broken, ended)
             if pending:

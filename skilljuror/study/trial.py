@@ -10,7 +10,6 @@ file): retrying an agent's own failure would bias its arm. Whether a model answe
 log, in the same way for every harness and arm, never from the reward.
 """
 
-import fcntl
 import shutil
 import tempfile
 import time
@@ -29,10 +28,10 @@ from skilljuror.base.files import (
     StudyFolder,
     append_jsonl,
     read_record,
-    sync,
     sync_tree,
     write_record,
 )
+from skilljuror.base.platforms import lock, sync
 from skilljuror.base.review import Acceptance
 from skilljuror.base.review_rows import AcceptedTrials, login_name, now, record_digest
 from skilljuror.base.study import (
@@ -130,8 +129,7 @@ class _TrialRunner:
         self.harness: Harness = make_harness(setup.choice.options)
         self.isolation = self.harness.prepare()
         self.lock: IO[bytes] = setup.lock.open("ab")
-        fcntl.flock(self.lock, fcntl.LOCK_SH)
-
+        lock(self.lock, shared=True)
         self.fault: HarnessError | SystemExit | None = None
         """The machine's fault, or the stop, that ended the last attempt."""
 

@@ -384,3 +384,26 @@ def test_a_finding_shows_both_texts_at_its_line():
         "Heat to 1200 degrees.", "Heat to 1300 degrees.",
     )  # fmt: skip
     assert finding.message == "a number changed: 1200 → 1300"
+
+
+def test_a_link_to_another_heading_of_the_same_page_has_another_target():
+    before = change(("(references/cones.md)", "(references/cones.md#cones)"))
+    after = change(("(references/cones.md)", "(references/cones.md#small-cones)"))
+    assert loud(after, before) == ["edit.target medium"]
+
+
+def test_leads_of_two_lists_that_each_section_has_keep_their_lists():
+    part = "## {0}\n\nStop when:\n\n- {0} glows\n\nGo on when:\n\n- {0} is dark\n\n"
+    swapped = part.replace("Stop", "X").replace("Go on", "Stop").replace("X", "Go on")
+    after = rewrite(swapped.format("Lid") + part.format("Base"))
+    before = rewrite(part.format("Lid") + part.format("Base"))
+    assert "edit.order medium" in loud(after, before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Cap: {0} handoffs per run.", "{0} calls a minute are allowed.", "- {0} retries at most"],
+)
+def test_a_number_that_begins_a_text_is_a_number(text):
+    before, after = (rewrite(f"{LOAD}{FIRE}{text.format(one)}\n\n{COOL}") for one in (2, 40))
+    assert loud(after, before) == ["edit.number high"]

@@ -12,7 +12,9 @@ import typer
 from typer.main import get_command
 
 from skilljuror.cli.app import PANELS, app
-from tests.support.cli_process import call, complaint
+from tests.support.cli_process import call, complaint, write_skill
+from tests.support.git_repositories import git
+from tests.support.places import ROOT
 from tests.support.terminals import at_terminal
 
 EXAMPLES = {
@@ -25,6 +27,7 @@ def test_help_names_every_command_in_its_panel():
     assert done.returncode == 0
     assert re.findall(r"^([A-Z]\w+):$", done.stdout, re.MULTILINE) == ["Options", *PANELS]
     assert re.findall(r"^  ([a-z]+) +[A-Z]", done.stdout, re.MULTILINE) == list(EXAMPLES)
+    assert len(next(iter(PANELS.values()))) == 10, "the most used commands come first"
 
 
 def test_help_of_each_command_ends_with_an_example_that_parses():
@@ -71,4 +74,29 @@ def test_completion_is_installed_for_the_shell_and_completes_words(tmp_path):
         "COMP_WORDS": "skilljuror re",
         "COMP_CWORD": "1",
     }
-    assert call(env=env).stdout.split() == ["review", "report"]
+    assert call(env=env).stdout.split() == ["report", "review"]
+
+
+LONG = {
+    "build": "build {skill} --out made",
+    "verify": "verify made",
+    "advise": "advise {skill}",
+    "audit": "audit --changed HEAD~1",
+    "plan": "plan {study}",
+}
+
+
+def test_a_command_that_may_take_long_shows_that_it_works_on_a_terminal_alone(tmp_path):
+    git(tmp_path, "init", "-q", ".")
+    for name in ("one", "two"):
+        root = write_skill(tmp_path / "skills" / name) / "SKILL.md"
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-qm", name)
+        root.write_text(root.read_text().replace("0.01", "0.02"))
+    git(tmp_path, "commit", "-qam", "both changed")
+    places = {"skill": ROOT / "examples/skills/log-triage", "study": ROOT / "examples/study.yaml"}
+    for stage, words in LONG.items():
+        given = words.format(**places).split(" ")
+        _, shown = at_terminal(*given, cwd=tmp_path)
+        assert re.search(rf"{stage} +(\x1b\[[\d;]*m)*━", shown), shown
+        assert call(*given, cwd=tmp_path).stderr == "", stage

@@ -159,3 +159,14 @@ def test_dollars_are_those_that_a_reader_of_the_log_computes(home):
         assert rows[skill]["listing_month_usd"] == pytest.approx(month, rel=1e-6)
     assert rows["init"]["usd"] == 0.0
     assert 0 < rows["tide-table"]["usd"] < rows["tide-table"]["tokens_shown"] * per_token
+
+
+def test_an_alert_that_can_read_no_log_is_refused(tmp_path):
+    """An agent that changes its format must not silence the alarm."""
+    logs = tmp_path / ".claude" / "projects" / "-w-harbour"
+    logs.mkdir(parents=True)
+    changed = LOG.read_text(encoding="utf-8").replace('"message"', '"msg"')
+    (logs / "changed.jsonl").write_text(changed, encoding="utf-8")
+    done = ask(tmp_path, "usage", "--fail-on-rows")
+    assert done.returncode == 2
+    assert "no log could be read (1 file): skilljuror query" in complaint(done)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.cli_process import write_skill
+from tests.support.cli_process import call, write_skill
 from tests.support.git_repositories import git
 from tests.support.places import ROOT
 
@@ -75,6 +76,34 @@ def commit(folder, skill="csv-report", *changes):
 def test_no_expression_stands_in_a_script():
     """What a pull request names would otherwise be run."""
     assert not [step for step in SCRIPTS if "${{" in step["run"]]
+
+
+def test_the_hook_runs_the_command_of_the_action(repository):
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert hook["entry"] in SCRIPTS[-1]["run"]
+    commit(repository, "csv-report", ("Never round", "Round"))
+    words = [*hook["entry"].split()[1:], *hook["args"]]
+    refused = call(*words, cwd=repository)
+    assert "'origin/HEAD' is not in this repository" in refused.stderr
+    git(repository, "update-ref", "refs/remotes/origin/HEAD", "HEAD~1")
+    done = call(*words, cwd=repository)
+    assert (done.returncode, "csv-report: fail" in done.stdout) == (1, True), done.stdout
+
+
+def test_the_workflow_tries_the_action_on_an_addition_and_on_a_reversed_duty(tmp_path):
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    folder = tmp_path / "repository"
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    git(tmp_path, "init", "-q", folder)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    said = []
+    for step in workflow["jobs"]["action"]["steps"]:
+        if step.get("uses") == "./":
+            said.append(run_action(folder, **step["with"])[0])
+        elif "commit" in step.get("run", ""):
+            subprocess.run(["bash", "-e", "-c", step["run"]], cwd=folder, check=True)
+    assert said == [0, 1]
 
 
 def scripted(name, place, action):

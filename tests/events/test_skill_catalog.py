@@ -109,3 +109,21 @@ def test_a_catalog_folds_the_names_of_a_skill():
         catalog.locate(f"{root}/ledger/SKILL.md") for root in (ROOT, "/srv/app/.agents/skills")
     }
     assert {place.skill for place in found if place} == {"books:ledger"}
+
+
+def test_a_path_is_the_file_that_its_system_opens():
+    """Without regard to case and Unicode form, and by the exact name where two differ in these alone."""
+    catalog = SkillCatalog()
+    catalog.add_skill("ledger", BUNDLE)
+    composed, decomposed = "references/caf\u00e9.md", "references/cafe\u0301.md"
+    for path in (decomposed, "Ref.md", "ref.md"):
+        catalog.add_resource("ledger", path)
+
+    def opened(path):
+        place = catalog.locate(f"{BUNDLE}/{path}")
+        return place.resource if place else None
+
+    assert (
+        opened(composed) == opened(decomposed) == opened("REFERENCES/cafe\u0301.md") == decomposed
+    )
+    assert (opened("Ref.md"), opened("ref.md"), opened("REF.md")) == ("Ref.md", "ref.md", "Ref.md")

@@ -23,6 +23,7 @@ COMMANDS = {
     "query": ["query", f"mine{NAME}", "trajectories"],
     "wrong words": ["query", f"mine{NAME}", NAME],
     "show": ["show", f"mine{NAME}", "RUN", "--full"],
+    "view": ["view", f"logs{NAME}", "--no-open"],
     "events": ["events", f"logs{NAME}"],
     "audit": ["audit", "source", "other", "--kind", "pd"],
     "run": ["run", f"{NAME}.yaml"],

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.audit.audit import audit
-from skilljuror.audit.comparison.loader_text import loaded_lines
+from skilljuror.audit.gates.loader import loaded_lines
 from skilljuror.base.skill import Blob, Bundle, Copy
 from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import laid_out, transform

@@ -22,7 +22,7 @@ See [x](<docs (old)/p 1.md>) and [y](docs%20(old)/p%201.md) and [z](docs%20%28ol
 Also [w](p(2).md) and [v](<p(2).md#heat-2> "Title (x)") and [t](p\\(2\\).md) and `p(2).md`.
 Deep: [s](./docs%20(old)/) [q](a.md 'it (a)') [ü](ü.md) [tab](a.md\t"t") ![i](<img (1).png>).
 Read “inner/SKILL.md”—first, inner/SKILL.md’s end and «docs (old)/p 1.md».
-Use [ref] and [ref][] and [see][ref].
+Use [ref] and [ref][] and [see][ref], then [_notes.md](_notes.md).
 
 [ref]: <docs (old)/p 1.md> "Ref"
 
@@ -40,6 +40,7 @@ def _layouts(end: str, mark: str, folder: str) -> dict[str, Bundle]:
         "SKILL.md": BODY,
         "docs (old)/p 1.md": PAGE.format(1),
         "p(2).md": PAGE.format(2).replace("../", ""),
+        "_notes.md": "# Notes\n\nKeep them.\n",
         "a.md": PAGE.format(3).replace("../", ""),
         "ü.md": PAGE.format(4).replace("../", ""),
         "inner/SKILL.md": "# Inner\n\nText of it.\n",

@@ -7,17 +7,12 @@ import pytest
 from pydantic import BaseModel
 
 from skilljuror.audit.audit import audit
-from skilljuror.audit.plans.trigger_sentences import (
-    split_trigger,
-    trigger_in,
-    trigger_problem,
-)
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import data_dir
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.model_build import SKILLS
-from skilljuror.layouts.build.scopes import PROMPT, ScopeAnswer
+from skilljuror.layouts.build.scopes import PROMPT, ScopeAnswer, split_trigger, trigger_problem
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.rewrite import PlaceholderFile, RewriteAnswer
 from skilljuror.skill.bundles import load_bundle
@@ -75,7 +70,7 @@ def test_every_reference_has_a_trigger_that_says_no_more_than_it(name):
         path.relative_to(FOLDER / name).as_posix() for path in (FOLDER / name).glob("references/*")
     }
     for path, row in rows.items():
-        halves = trigger_in(row)
+        halves = split_trigger(row.removeprefix(f"({path}): open this file "))
         assert halves is not None
         texts = [unit.text for unit in units_of(bundle) if unit.file == f"{name}/{path}"]
         assert trigger_problem(*halves, texts) is None, path

@@ -14,6 +14,7 @@ from skilljuror.measures.power import (
     EXACT_TASKS,
     anova,
     detectable_effect,
+    false_discovery_rates,
     holm,
     sign_flip,
     sign_test,
@@ -127,6 +128,36 @@ def test_it_is_that_of_scipy(groups):
     from scipy.stats import f_oneway
 
     assert anova(list(map(summed, groups))) == pytest.approx(tuple(f_oneway(*groups)))
+
+
+@pytest.mark.parametrize("below", [1, 2, 7, 40, 1000])
+@pytest.mark.parametrize("above", [1, 2, 5, 30])
+def test_its_p_value_is_that_of_scipy_far_out(above, below):
+    """Groups of which one alone varies, with the F statistic that scipy is asked about."""
+    from scipy.stats import f
+
+    for shift in (0.01, 0.3, 1.0, 4.0):
+        groups = [(1, 0.0, 0.0)] * above + [(below + 1, shift, 1.0)]
+        ratio, p = anova(groups) or (0.0, 1.0)
+        assert p == pytest.approx(f.sf(ratio, above, below), rel=1e-9)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_the_sign_test_is_that_of_scipy(wins, losses):
+    from scipy.stats import binomtest
+
+    expected = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    assert sign_test(wins, losses).p == pytest.approx(expected)
+
+
+@given(st.lists(st.none() | st.floats(0, 1), min_size=1))
+def test_false_discovery_rates_are_those_of_scipy(p_values):
+    from scipy.stats import false_discovery_control
+
+    rates = false_discovery_rates(p_values)
+    assert [rate is None for rate in rates] == [p is None for p in p_values]
+    expected = false_discovery_control([p for p in p_values if p is not None])
+    assert [rate for rate in rates if rate is not None] == pytest.approx([*expected])
 
 
 @pytest.mark.parametrize("groups", [[], [[1, 2]], [[1], [2]], [[1, 1], [2, 2]]])

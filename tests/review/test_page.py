@@ -13,7 +13,7 @@ from markupsafe import escape
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.review import ReviewText
-from skilljuror.review.page import open_browser, serve
+from skilljuror.review.page import open_browser, review_app, serve
 from skilljuror.review.reviewing import Reviewing
 from tests.support.jsonl_desk import XSS, JsonlDesk, desk_page, finding, item, write_desk
 from tests.support.places import ROOT
@@ -436,7 +436,7 @@ def test_a_port_that_another_program_has(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} .*in use"):
-            serve(Reviewing(cast(Any, desk), "ann", blind=False), print, port)
+            serve(review_app(Reviewing(cast(Any, desk), "ann", blind=False)), print, port)
 
 
 def test_without_a_desktop_no_browser_takes_the_terminal(monkeypatch):

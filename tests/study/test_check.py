@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from skilljuror.base.errors import GateError, HarnessError, StudyError
+from skilljuror.base.errors import GateError, HarnessError, StudyError, UsageError
 from skilljuror.harness.leaks import leak_verdict
 from skilljuror.review.waivers import open_findings, waive_finding
 from skilljuror.store.questions import run
@@ -89,6 +89,23 @@ def test_the_solution_runs_in_the_sandbox_of_the_study(tmp_path, isolation):
     edit_study(study, harness={"options": {"isolation": isolation}})
     summary = check_study(study)
     assert (summary.isolation, summary.failed) == (isolation, False)
+
+
+def test_no_agent_needs_to_be_installed(tmp_path):
+    study = study_of(tmp_path, sound=SOLUTION)
+    program = {"name": "codex", "model": "openai/x", "options": {"program": "no-such-codex"}}
+    edit_study(study, agent=program)
+    with pytest.raises(UsageError, match=r"no-such-codex.*not installed"):
+        run_study(study, tmp_path / "out")
+    (task,) = check_study(study).tasks
+    assert (task.verdict, task.solution, task.empty) == ("ok", 1, 0)
+
+
+def test_an_unknown_agent_is_refused(tmp_path):
+    study = study_of(tmp_path, sound=SOLUTION)
+    edit_study(study, agent={"name": "scriptd"})
+    with pytest.raises(UsageError, match="unknown agent 'scriptd'"):
+        check_study(study)
 
 
 @pytest.mark.slow

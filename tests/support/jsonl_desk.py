@@ -15,7 +15,7 @@ import msgspec
 from skilljuror.base.errors import UsageError
 from skilljuror.base.review import ReviewItem, ReviewText
 from skilljuror.measures.agreement import Agreement, agreement
-from skilljuror.review.page import serve
+from skilljuror.review.page import review_app, serve
 from skilljuror.review.reviewing import Reviewing
 from tests.support.places import ROOT
 
@@ -158,7 +158,7 @@ def main(folder: str, reviewer: str, blind: str = "", port: str = "0", notice: s
     """Serve until SIGTERM."""
     desk = JsonlDesk(Path(folder))
     who = Reviewing(cast(Any, desk), reviewer, bool(blind), cast(Any, desk.agreements), notice)
-    serve(who, lambda address: print(address(), file=sys.stderr, flush=True), int(port))  # noqa: T201
+    serve(review_app(who), lambda address: print(address(), file=sys.stderr, flush=True), int(port))  # noqa: T201
 
 
 if __name__ == "__main__":

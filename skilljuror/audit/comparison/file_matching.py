@@ -23,17 +23,17 @@ def pair_files(old: Sequence[Unit], new: Sequence[Unit]) -> FilePairs:
     path; fitting path (changed); same digest (renamed). Two files that exist on both sides are never paired.
     """
     left, right = list(old), list(new)
-    before, after = {_path(unit) for unit in old}, {_path(unit) for unit in new}
+    before, after = {file_path(unit) for unit in old}, {file_path(unit) for unit in new}
 
     def may_have_moved(a: Unit, b: Unit) -> bool:
         """Whether one path became the other; not if both exist on both sides."""
-        return _fits(a, b) and not (_path(a) in after and _path(b) in before)
+        return _fits(a, b) and not (file_path(a) in after and file_path(b) in before)
 
     same, left, right = _pair_by(left, right, lambda unit: unit.text)
     moved_same, left, right = _pair_by(
         left, right, lambda unit: (_digest(unit), _name(unit)), may_have_moved
     )
-    changed, left, right = _pair_by(left, right, _path)
+    changed, left, right = _pair_by(left, right, file_path)
     moved_changed, left, right = _pair_by(left, right, _name, _fits)
     renamed, left, right = _pair_by(left, right, _digest)
     altered = _altered(changed + moved_changed, "content") + _altered(renamed, "renamed")
@@ -69,12 +69,13 @@ def _pair_by(
     return pairs, rest, [unit for unit in right if id(unit) not in used]
 
 
-def _path(unit: Unit) -> str:
+def file_path(unit: Unit) -> str:
+    """Return the path of a file unit."""
     return unit.text.rpartition(" ")[0]
 
 
 def _name(unit: Unit) -> str:
-    return _path(unit).rpartition("/")[2]
+    return file_path(unit).rpartition("/")[2]
 
 
 def _digest(unit: Unit) -> str:
@@ -82,7 +83,7 @@ def _digest(unit: Unit) -> str:
 
 
 def _fits(a: Unit, b: Unit) -> bool:
-    return is_tail(_path(a), _path(b))
+    return is_tail(file_path(a), file_path(b))
 
 
 def is_tail(path: str, other: str) -> bool:

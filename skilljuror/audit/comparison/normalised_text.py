@@ -59,12 +59,8 @@ class TextNormaliser:
         text = self.text(unit)
         return unit.criticals if text == unit.text else critical_tokens(text)
 
-    def normalised(self, text: str) -> str:
-        """Return normalised text (not code)."""
-        return self._without_folders(straight_quotes(text))
-
     def _without_folders(self, text: str) -> str:
-        text = without_local_target(text)
+        text = _DEFINED.sub(r"\1", text) if text.startswith("[") else text
         text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text
         text = self._with_bare_names(text)
         text = _REFERENCES.sub("", text) if "references/" in text else text
@@ -96,11 +92,6 @@ def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
 def without_upward_steps(path: str) -> str:
     """Return a normalised path without "./", "../" and "/" in front; the dot of a hidden folder stays."""
     return _UPWARD.sub("", normpath(path))
-
-
-def without_local_target(text: str) -> str:
-    """Remove the target of a link definition if it is local and so may move."""
-    return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
 
 
 def without_number(path: str) -> str:

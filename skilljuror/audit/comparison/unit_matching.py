@@ -10,7 +10,6 @@ from posixpath import basename
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.normalised_text import TextNormaliser
-from skilljuror.audit.comparison.opposites import has_opposites
 from skilljuror.audit.comparison.same_words import Regrouping, regroupings
 from skilljuror.base.skill import Bundle, MappedUnit, Unit, UnitLocation
 from skilljuror.skill.critical_tokens import written_out
@@ -22,12 +21,12 @@ ALIKE = 0.6  # minimum word similarity of two versions of a unit
 _CRITICAL_BONUS = 0.25
 _PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
 _CODE_WORD = re.compile(r"\w+|[^\w\s]")
-_NUMBERED = re.compile(r"((?:[A-Za-z]+ )?)(\d+)([.:)]? .+)")
+_NUMBERED = re.compile(r"((?:[A-Za-z]+ )?)\d+([.:)]? .+)")
+"""A heading such as `Step 2: Dry` or `2. Dry`: the words before its number, the title."""
 _FAMILIES = {"item": "prose", "statement": "prose"}
 _NEVER_ALIKE = frozenset({"file", "step"})
 _BRIEF = 2
 """Number of words up to which one changed word makes units dissimilar, unless they have the same heading."""
-_LEAST_LEFT = 3  # minimum words that are left of a unit from which words were cut
 _CANDIDATES = 40
 _NEAR = 400  # maximum number of units compared with one; of more, those at about the same position
 _PAIRED = 20_000
@@ -35,57 +34,29 @@ _PAIRED = 20_000
 proportional to it and some lines have 100,000 words."""
 
 
-class AlikePair(NamedTuple):
-    """Two similar units that correspond to each other."""
-
-    before: Unit
-    after: Unit
-    ratio: float
+Pairs = list[tuple[Unit, Unit]]
 
 
 class UnitMatching(NamedTuple):
-    """Every unit of both sides in exactly one list."""
+    """The units of both sides that have a counterpart, each in one list."""
 
-    same: list[tuple[Unit, Unit]]  # equal after normalisation
-    alike: list[AlikePair]  # the best pairs among the rest
-    missing: list[Unit]
-    added: list[Unit]
+    same: Pairs  # equal after normalisation
+    alike: Pairs  # the best pairs among the rest
     regrouped: list[Regrouping]  # equal words in other units, such as a list made a sentence
-
-
-def family(unit: Unit) -> str:
-    """Return the kinds that may correspond: a sentence in a paragraph and in a list, a marker and a marker."""
-    return MARKER if unit.generated == MARKER else _FAMILIES.get(unit.kind, unit.kind)
-
-
-def match_units(
-    parent: Sequence[Unit], variant: Sequence[Unit], normaliser: TextNormaliser
-) -> UnitMatching:
-    """Pair the units of two bundles: first equal ones, then the most similar of the rest.
-
-    Equal units with several occurrences are paired by their neighbours and headings. Fields are paired by key,
-    numbered headings by title, neighbouring units with equal words whatever their markup. Of the rest, pairs of one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
-    ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
-    """
-    matching = match_texts(parent, variant, normaliser)
-    missing, added = matching.missing, matching.added
-    alike = list(_brief_opposites(missing, added))
-    alike += _shortened(missing, added)
-    paired = {id(unit) for pair in alike for unit in (pair.before, pair.after)}
-    missing, added = (
-        [unit for unit in side if id(unit) not in paired] for side in (missing, added)
-    )
-    return UnitMatching(
-        matching.same, [*matching.alike, *alike], missing, added, matching.regrouped
-    )
 
 
 def match_texts(
     parent: Sequence[Unit], variant: Sequence[Unit], normaliser: TextNormaliser
 ) -> UnitMatching:
-    """As `match_units`, without the last two rounds, whose cost is the product of what is left."""
+    """Pair the units of two bundles: first equal ones, then the most similar of the rest.
+
+    Equal units with several occurrences are paired by their neighbours and headings. Fields are paired by key,
+    numbered headings by title, neighbouring units with equal words whatever their markup. Of the rest, pairs of one
+    family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break ties. Units
+    of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
+    """
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
-    same: list[tuple[Unit, Unit]] = []
+    same: Pairs = []
     for width in range(_WIDTHS):
         taken, old, new = _exact(old, new, width)
         same += taken
@@ -93,13 +64,12 @@ def match_texts(
     regrouped = list(regroupings(parent, variant, rest, normaliser))
     by_key = list(_keyed_pairs(old, new))
     done = {id(unit) for run in regrouped for units in run for unit in units}
-    done |= {id(unit) for pair in by_key for unit in (pair.before, pair.after)}
+    done |= {id(unit) for pair in by_key for unit in pair}
     old, new = ([item for item in side if id(item.unit) not in done] for side in (old, new))
-    alike, missing, added = _fuzzy(old, new, normaliser)
-    return UnitMatching(same, [*by_key, *alike], missing, added, regrouped)
+    return UnitMatching(same, [*by_key, *_fuzzy(old, new, normaliser)], regrouped)
 
 
-def _keyed_pairs(old: Sequence["_Keyed"], new: Sequence["_Keyed"]) -> Iterator[AlikePair]:
+def _keyed_pairs(old: Sequence["_Keyed"], new: Sequence["_Keyed"]) -> Iterator[tuple[Unit, Unit]]:
     """Fields of one key and headings that differ in their number, if each side has one left of it."""
     sides = []
     for side in (old, new):
@@ -110,21 +80,14 @@ def _keyed_pairs(old: Sequence["_Keyed"], new: Sequence["_Keyed"]) -> Iterator[A
         sides.append(units)
     for key, left in sides[0].items():
         if len(left) == len(sides[1][key]) == 1:
-            (before,), (after,) = left, sides[1][key]
-            ratio = SequenceMatcher(None, before.text.split(), after.text.split()).ratio()
-            yield AlikePair(before, after, ratio)
+            yield left[0], sides[1][key][0]
 
 
 def _own_key(unit: Unit) -> Hashable:
     if unit.kind == "field":
         return unit.kind, field_key(unit)
-    numbered = numbered_heading(unit)
-    return numbered and (numbered[1], numbered[3])
-
-
-def numbered_heading(unit: Unit) -> re.Match[str] | None:
-    """Match a heading such as `Step 2: Dry` or `2. Dry`: the words before its number, the number, the title."""
-    return _NUMBERED.fullmatch(unit.text) if unit.kind == "heading" else None
+    numbered = _NUMBERED.fullmatch(unit.text) if unit.kind == "heading" else None
+    return numbered and (numbered[1], numbered[2])
 
 
 def field_key(unit: Unit) -> str:
@@ -139,10 +102,15 @@ class _Keyed(NamedTuple):
     after: str
 
 
+def _family(unit: Unit) -> str:
+    """The kinds that may correspond: a sentence in a paragraph and in a list, a marker and a marker."""
+    return MARKER if unit.generated == MARKER else _FAMILIES.get(unit.kind, unit.kind)
+
+
 def _keyed(units: Sequence[Unit], normaliser: TextNormaliser) -> list[_Keyed]:
     texts = ["", *(normaliser.text(unit) for unit in units), ""]
     return [
-        _Keyed(unit, (family(unit), texts[n]), texts[n - 1], texts[n + 1])
+        _Keyed(unit, (_family(unit), texts[n]), texts[n - 1], texts[n + 1])
         for n, unit in enumerate(units, 1)
     ]
 
@@ -156,7 +124,7 @@ def _identity(item: _Keyed, width: int) -> Hashable:
         return item.key
     if width == _WIDTHS - 2:
         return item.key, item.before, item.after
-    homes = headings_above(item.unit) or (basename(item.unit.file),)
+    homes = _headings_above(item.unit) or (basename(item.unit.file),)
     home = homes if width < _HOMES else homes[-1:]
     return (item.key, home, item.before, item.after)[: 4 - width % _HOMES]
 
@@ -164,22 +132,17 @@ def _identity(item: _Keyed, width: int) -> Hashable:
 _HOMES = 3  # number of widths with two headings above a unit, and of widths with one
 
 
-def headings_above(unit: Unit) -> tuple[str, ...]:
-    """Return the two nearest headings above a unit, without a table of contents."""
+def _headings_above(unit: Unit) -> tuple[str, ...]:
+    """The two nearest headings above a unit, without a table of contents."""
     titles = unit.headings
     while titles and template_of_heading(titles[-1]) == "contents":
         titles = titles[:-1]
     return titles[-2:]
 
 
-def heading_above(unit: Unit) -> str:
-    """Return the heading above a unit, or ""."""
-    return "".join(headings_above(unit)[-1:])
-
-
 def _exact(
     old: list[_Keyed], new: list[_Keyed], width: int
-) -> tuple[list[tuple[Unit, Unit]], list[_Keyed], list[_Keyed]]:
+) -> tuple[Pairs, list[_Keyed], list[_Keyed]]:
     waiting: dict[Hashable, deque[int]] = defaultdict(deque)
     for number, item in enumerate(new):
         waiting[_identity(item, width)].append(number)
@@ -194,80 +157,21 @@ def _exact(
     return pairs, rest, [item for number, item in enumerate(new) if number not in used]
 
 
-def _fuzzy(
-    old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
-) -> tuple[list[AlikePair], list[Unit], list[Unit]]:
-    scored = sorted(
-        (-score, a, b, ratio) for a, b, score, ratio in _candidates(old, new, normaliser)
-    )
-    pairs: list[AlikePair] = []
+def _fuzzy(old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser) -> Pairs:
+    scored = sorted((-score, a, b) for a, b, score in _candidates(old, new, normaliser))
+    pairs: Pairs = []
     used_old, used_new = set[int](), set[int]()
-    for _, a, b, ratio in scored:
+    for _, a, b in scored:
         if a not in used_old and b not in used_new:
             used_old.add(a)
             used_new.add(b)
-            pairs.append(AlikePair(old[a].unit, new[b].unit, ratio))
-    missing = [item.unit for n, item in enumerate(old) if n not in used_old]
-    added = [item.unit for n, item in enumerate(new) if n not in used_new]
-    return sorted(pairs, key=lambda pair: (pair.before.file, pair.before.start)), missing, added
-
-
-def _brief_opposites(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator[AlikePair]:
-    """Units of one or two words below one heading that are opposites: too few words for similarity."""
-    rest = list(filter(_is_brief, added))
-    for before in filter(_is_brief, missing if rest else ()):
-        place = family(before), heading_above(before)
-        there = (unit for unit in rest if (family(unit), heading_above(unit)) == place)
-        after = next((unit for unit in there if has_opposites(before.text, unit.text)), None)
-        if after is not None:
-            rest.remove(after)
-            yield AlikePair(before, after, 1 - 1 / _BRIEF)
-
-
-def _shortened(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator[AlikePair]:
-    """Units that are left if words are cut out of the other side's, in one place: too few for similarity."""
-    rest = [(unit, _PROSE_WORD.findall(unit.text.lower())) for unit in added if is_prose(unit)]
-    ends: dict[tuple[int, str], list[int]] = defaultdict(list)  # cut text keeps one end at least
-    for number, (_, words) in enumerate(rest):
-        for end in (0, -1) if words else ():
-            ends[end, words[end]].append(number)
-    used = set[int]()
-    for before in filter(is_prose, missing if rest else ()):
-        own = _PROSE_WORD.findall(before.text.lower())
-        there = {n for end in (0, -1) if own for n in ends.get((end, own[end]), ())} - used
-        found = next((n for n in sorted(there) if _is_cut_of_one(own, rest[n][1])), None)
-        if found is not None:
-            used.add(found)
-            after, words = rest[found]
-            size = len(own) + len(words)
-            yield AlikePair(before, after, 2 * min(len(own), len(words)) / size)
-
-
-def is_prose(unit: Unit) -> bool:
-    """Whether a unit is a sentence of a paragraph or list."""
-    return unit.kind in _FAMILIES and unit.generated is None
-
-
-def _is_cut_of_one(words: list[str], others: list[str]) -> bool:
-    return _is_cut(words, others) or _is_cut(others, words)
-
-
-def _is_cut(words: list[str], left: list[str]) -> bool:
-    """Whether the second are the first without some words in one place."""
-    if not _LEAST_LEFT <= len(left) < len(words):
-        return False
-    size = len(words) - len(left)
-    start = next((n for n, word in enumerate(left) if words[n] != word), len(left))
-    return words[start + size :] == left[start:]
-
-
-def _is_brief(unit: Unit) -> bool:
-    return len(_PROSE_WORD.findall(unit.text)) <= _BRIEF
+            pairs.append((old[a].unit, new[b].unit))
+    return sorted(pairs, key=lambda pair: (pair[0].file, pair[0].start))
 
 
 def _candidates(
     old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
-) -> Iterator[tuple[int, int, float, float]]:
+) -> Iterator[tuple[int, int, float]]:
     words = [_words(item) for item in new]
     counted = [Counter(unit_words) for unit_words in words]
     index: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -282,12 +186,12 @@ def _candidates(
             ratio = _likeness(own, words[other], most)
             brief = max(len(own), len(words[other])) <= _BRIEF and ratio < 1
             if ratio >= ALIKE and not (
-                brief and heading_above(item.unit) != heading_above(new[other].unit)
+                brief and _headings_above(item.unit)[-1:] != _headings_above(new[other].unit)[-1:]
             ):
                 equal = normaliser.critical_tokens(item.unit) == normaliser.critical_tokens(
                     new[other].unit
                 )
-                yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
+                yield number, other, ratio + _CRITICAL_BONUS * equal
 
 
 def _words(item: _Keyed) -> list[str]:
@@ -373,17 +277,16 @@ def _locate(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Uni
         return {unit.unit: _location(unit) for unit in units}
     others = units_of(variant)
     normaliser = TextNormaliser((source, variant), (units, others))
-    matching = match_units(units, others, normaliser)
-    located = {before.unit: _location(after) for before, after in matching.same}
-    located.update({pair.before.unit: _location(pair.after) for pair in matching.alike})
+    matching = match_texts(units, others, normaliser)
+    located = {before.unit: _location(after) for before, after in (*matching.same, *matching.alike)}
     located.update({
         unit.unit: _location(run.after[0]) for run in matching.regrouped for unit in run.before
     })
     by_text = {(unit.kind, normaliser.text(unit)): unit for unit in others}
-    for unit in matching.missing:
+    for unit in units:
         copy = by_text.get((unit.kind, normaliser.text(unit)))
         if copy is not None:
-            located[unit.unit] = _location(copy)
+            located.setdefault(unit.unit, _location(copy))
     return located
 
 

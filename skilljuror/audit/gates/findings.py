@@ -37,11 +37,11 @@ def finding(
     )  # fmt: skip
 
 
-def cut_text(text: str | None, most: int = _SHOWN) -> str | None:
+def cut_text(text: str | None) -> str | None:
     """Cut a long text, with a digest of all of it, so that every change changes a finding's id."""
-    if text is None or len(text) <= most:
+    if text is None or len(text) <= _SHOWN:
         return text
-    return f"{text[: most - 10]}… {hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{text[: _SHOWN - 10]}… {hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def differential(parent: Iterable[Observation], variant: Iterable[Observation]) -> list[Finding]:

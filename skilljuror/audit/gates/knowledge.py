@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from skilljuror.audit.changes import words_named, words_of
 from skilljuror.audit.comparison.code_paths import BundlePaths, code_of, follows
+from skilljuror.audit.comparison.file_matching import file_path
 from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import field_key
 from skilljuror.audit.edited import (
@@ -146,17 +147,19 @@ def _field_rule(unit: Unit) -> str:
 def _files(edits: Edits) -> Iterator[Finding]:
     for unit in edits.files.missing:
         if not is_licence(unit.file):
-            yield edit_finding("edit.file-lost", unit, None, f"{_path(unit)} is not in the variant")
+            yield edit_finding(
+                "edit.file-lost", unit, None, f"{file_path(unit)} is not in the variant"
+            )
     for unit in edits.files.added:
-        yield edit_finding("edit.file-added", None, unit, f"{_path(unit)} is not in the source")
+        yield edit_finding("edit.file-added", None, unit, f"{file_path(unit)} is not in the source")
     for before, after in edits.files.same:
         bits = {
-            bundle.files[_path(unit)].executable
+            bundle.files[file_path(unit)].executable
             for bundle, unit in ((edits.before, before), (edits.after, after))
-            if _path(unit) == unit.file  # a fenced file has no bit
+            if file_path(unit) == unit.file  # a fenced file has no bit
         }
         if len(bits) > 1:
-            message = f"{_path(after)}: its execute bit changed"
+            message = f"{file_path(after)}: its execute bit changed"
             yield edit_finding("edit.file-mode", before, after, message)
 
 
@@ -169,12 +172,12 @@ def _altered_files(edits: Edits) -> Iterator[Finding]:
     for pair in edits.files.altered:
         before, after = pair.before, pair.after
         if pair.change == "renamed":
-            message = f"{_path(before)} is {_path(after)} now"
+            message = f"{file_path(before)} is {file_path(after)} now"
             yield edit_finding("edit.file-renamed", before, after, message)
         elif is_licence(after.file):
             yield edit_finding("edit.metadata", before, after, "the terms of use changed")
         elif not any(after.start <= line <= after.end for line in changed[after.file]):
-            yield edit_finding("edit.file", before, after, f"{_path(after)} changed")
+            yield edit_finding("edit.file", before, after, f"{file_path(after)} changed")
 
 
 def _pages(edits: Edits) -> Iterator[Finding]:
@@ -188,10 +191,6 @@ def _pages(edits: Edits) -> Iterator[Finding]:
         if 2 * len(lost) > len(page):
             message = f"most of the text of {path} is not in the variant"
             yield edit_finding("edit.file-lost", lost[0].before, None, message)
-
-
-def _path(unit: Unit) -> str:
-    return unit.text.rpartition(" ")[0]
 
 
 def _is_fact(unit: Unit) -> bool:

@@ -9,10 +9,9 @@ from urllib.parse import quote
 
 from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.comparison.file_matching import is_tail
-from skilljuror.audit.comparison.loader_text import kept_on_disk
 from skilljuror.audit.condition_words import is_unread
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
-from skilljuror.audit.gates.loader import gained_loader_text
+from skilljuror.audit.gates.loader import gained_loader_text, kept_on_disk
 from skilljuror.audit.gates.prerequisites import prerequisite_observations
 from skilljuror.base.build import GateResult
 from skilljuror.base.skill import (

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from skilljuror.audit.comparison.file_rows import FileRow, rows_of
 from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.audit.gates.findings import Observation
+from skilljuror.audit.gates.routing import FileRow, rows_of
 from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.skill.generated import POINTERS, own_lines, template_of_line
 from skilljuror.skill.markdown import markdown_index, read_text, visible_text

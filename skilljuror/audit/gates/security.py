@@ -1,13 +1,13 @@
 """The variant adds no hidden text, dangerous commands, secrets or wider permissions."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import ClassVar
 
 from skilljuror.audit.gates.findings import Observation, finding, gate_result
-from skilljuror.audit.gates.look_alikes import look_alikes
 from skilljuror.base.build import GateResult
 from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.markdown import parse_frontmatter
@@ -48,25 +48,6 @@ _PATTERNS = {
     ),
     "security.host": re.compile(r"\bhttps?://([A-Za-z0-9.-]{1,200})"),
 }
-_LONG_KEY = 200
-"""Length of a run without white space from which a text may have a key without a known prefix."""
-_HEADS = {
-    "security.remote-shell": (
-        "curl", "wget", "irm", "iwr", "Invoke-WebRequest", "bash", "zsh", "sh", "iex",
-    ),
-    "security.destructive": ("rm", "sudo", "mkfs", "dd", "chmod", "shutil.rmtree("),
-    "security.override": ("ignore", "disregard", "forget", "reveal", "print", "show", "do"),
-    "security.secret": (
-        "AKIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "sk-", "xox", "AIza", "-----BEGIN ",
-    ),
-    "security.grader": (
-        "test_output", "reward.", "/logs/verifier", "hidden test", "secret test", "the grader",
-        "the verifier", "the autograder", "grader", "verifier", "autograder",
-    ),
-    "security.hidden-text": ("<!--",),
-    "security.host": ("http",),
-}  # fmt: skip
-"""Prefixes of the matches of a pattern: a text without one is not searched."""
 _SECRET_FILES = frozenset({
     ".env", ".npmrc", ".pypirc", ".netrc", ".mcp.json", ".git-credentials", "id_rsa", ".bashrc",
 })  # fmt: skip
@@ -109,36 +90,14 @@ def _in_texts(bundle: Bundle) -> Iterator[Observation]:
 
 @lru_cache(maxsize=1024)
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
-    text = blob.text or ""
-    lowered = _folded(text)
-    hits = []
+    text, hits = blob.text or "", list[tuple[str, int, str]]()
     for rule, pattern in _PATTERNS.items():
         line, place = 1, 0
-        for match in pattern.finditer(text) if _may_match(rule, text, lowered) else ():
+        for match in pattern.finditer(text):
             line, place = line + text.count("\n", place, match.start()), match.start()
             hits.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
     hits += [("security.look-alike", line, word[:_SHOWN]) for line, word, _ in look_alikes(text)]
     return tuple(hits)
-
-
-def _may_match(rule: str, text: str, folded: str) -> bool:
-    """Whether a text has a prefix of the rule's matches, or a run long enough for an unprefixed key."""
-    heads = _HEADS.get(rule)
-    if heads is None or (
-        rule == "security.secret" and max(map(len, text.split()), default=0) >= _LONG_KEY
-    ):
-        return True
-    searched = folded if _PATTERNS[rule].flags & re.IGNORECASE else text
-    return any(head in searched for head in heads)
-
-
-def _folded(text: str) -> str:
-    """Fold case as re.IGNORECASE does, character by character: four letters outside ASCII match one
-    in ASCII."""
-    if not text.isascii():
-        for letter, plain in (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k")):
-            text = text.replace(letter, plain)
-    return text.lower()
 
 
 def _in_paths(bundle: Bundle) -> Iterator[Observation]:
@@ -166,3 +125,45 @@ def _values(value: object) -> Iterable[str]:
     if isinstance(value, list | dict):
         return sorted(str(part) for part in value)
     return [] if value is None else [str(value)]
+
+
+_LATIN = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u04bb\u0501\u051b\u051d\u043a\u043c\u0442\u0432\u043d"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0405\u0408"
+    "\u03bf\u03b1\u03bd\u03b9\u03ba\u03c1\u03c5\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4"
+    "\u03a5\u03a7\u0585\u057d\u0578",
+    "aeopcyxisjhdqwkmtbhABEKMHOPCTYXISJoavikpuABEZHIKMNOPTYXoun",
+)
+"""Cyrillic, Greek and Armenian letters."""
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_DRAWN = ("MATHEMATICAL", "FULLWIDTH")
+"""Latin letters that are drawn otherwise, by the first word of their names."""
+
+
+def look_alikes(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield (1-based line, word, the Latin word that it looks like).
+
+    A line with other letters of such an alphabet is written in it, and left alone.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.isascii():
+            continue
+        found = [(word, _latin(word)) for word in _LETTERS.findall(line) if not word.isascii()]
+        if not any(_is_foreign(letter) for letter in line):
+            yield from ((number, word, plain) for word, plain in found if plain.isascii())
+
+
+def _latin(word: str) -> str:
+    letters = (unicodedata.normalize("NFKC", one) if _kind(one) in _DRAWN else one for one in word)
+    return "".join(letters).translate(_LATIN)
+
+
+def _is_foreign(letter: str) -> bool:
+    """Whether a letter of another alphabet looks like no Latin one."""
+    foreign = letter.isalpha() and _kind(letter) in {"CYRILLIC", "GREEK", "ARMENIAN"}
+    return foreign and not letter.translate(_LATIN).isascii()
+
+
+@lru_cache(maxsize=1 << 12)
+def _kind(letter: str) -> str:
+    return "" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0]

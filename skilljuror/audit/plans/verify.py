@@ -82,7 +82,7 @@ Line = tuple[str, int]
 
 def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
     """Return why the variant does not carry its parent; empty if it does."""
-    problems = _first(_check_rebuilt(plan, parent, variant, control=False))
+    problems = first_problems(_check_rebuilt(plan, parent, variant, control=False))
     if problems:
         return tuple(problems)
     for check in (
@@ -93,7 +93,7 @@ def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
         _check_code,
         _check_folders,
     ):
-        problems += _first(check(plan, parent, variant))
+        problems += first_problems(check(plan, parent, variant))
     return tuple(problems)
 
 
@@ -103,10 +103,11 @@ def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ..
     A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
     and plan give the parent.
     """
-    return tuple(_first(_check_rebuilt(plan, parent, variant, control=True)))
+    return tuple(first_problems(_check_rebuilt(plan, parent, variant, control=True)))
 
 
-def _first(problems: Iterable[str]) -> list[str]:
+def first_problems(problems: Iterable[str]) -> list[str]:
+    """Return the first `SHOWN` problems and the number of the rest."""
     every = list(problems)
     more = [f"… and {len(every) - SHOWN} more of this kind"] if len(every) > SHOWN else []
     return every[:SHOWN] + more
@@ -313,19 +314,21 @@ class _Targets:
 
     def has(self, token: str, page: str) -> bool:
         """Whether the token names a file, a folder or an anchor, from the page or a skill."""
-        path, anchor = _path_and_anchor(token)
-        if not path:
-            return anchor in self.index(page).anchor_at.values()
         folders = [dirname(page), *(skill.directory for skill in self._bundle.skills)]
-        return any(normpath(join(folder, path)) in self._paths for folder in folders)
+        return any(
+            any(normpath(join(folder, path)) in self._paths for folder in folders)
+            if path
+            else anchor in self.index(page).anchor_at.values()
+            for path, anchor in _paths_and_anchors(token)
+        )
 
     def is_path(self, token: str) -> bool:
         """Whether the token can be a path or an anchor: an anchor, a path into a folder of skills, or the end of
         the path of a file or folder, on disk or on a page."""
-        path, anchor = _path_and_anchor(token)
-        if not path:
-            return bool(anchor)
-        return "skills/" in path or without_upward_steps(path) in self._suffixes
+        return any(
+            "skills/" in path or without_upward_steps(path) in self._suffixes if path else anchor
+            for path, anchor in _paths_and_anchors(token)
+        )
 
     @cached_property
     def _suffixes(self) -> set[str]:
@@ -349,9 +352,12 @@ class _Targets:
         return lines
 
 
-def _path_and_anchor(token: str) -> tuple[str, str]:
-    path, _, anchor = unquote(token.rstrip(".,:;!?*_").lstrip("*_")).partition("#")
-    return path, anchor
+def _paths_and_anchors(token: str) -> Iterator[tuple[str, str]]:
+    """A token as a path and an anchor: as it stands (`_notes.md`), and without marks of emphasis."""
+    whole = token.rstrip(".,:;!?*_")
+    for text in {whole, whole.lstrip("*_")}:
+        path, _, anchor = unquote(text).partition("#")
+        yield path, anchor
 
 
 def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:

@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
+import msgspec
 from msgspec import structs
 
 from skilljuror.audit.audit import (
@@ -54,7 +55,7 @@ from skilljuror.layouts.build.folder import (
     safe_target,
     tar_of,
 )
-from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
+from skilljuror.layouts.build.manifests import variant_manifest
 from skilljuror.layouts.build.scopes import judged_scopes
 from skilljuror.layouts.controls import PREFIX, WithoutSection
 from skilljuror.layouts.disclosure import nothing_on_demand
@@ -88,7 +89,7 @@ def build_source(
     load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
-    if scopes := judged_scopes(source, bundle):
+    if "pd" in transforms_by_name(variants) and (scopes := judged_scopes(source, bundle)):
         options["scopes"] = scopes
     with fresh_build(place) as staging:
         return make_build(bundle, staging, PlanEngine(options, engine), variants, gates)
@@ -106,32 +107,6 @@ class BuiltVariant(NamedTuple):
     same_as: str | None = None  # an earlier variant with the same files, whose gate results count
 
 
-class UsedOptions(dict[str, Any]):
-    """Options of transforms that note which are read: only those belong in a record."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._read: set[str] = set()
-
-    def __getitem__(self, name: str) -> Any:
-        self._read.add(name)
-        return super().__getitem__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return an option and note that it was read."""
-        self._read.add(name)
-        return super().get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        self._read.update(super().__iter__())
-        return super().__iter__()
-
-    def used(self, *more: str) -> dict[str, Any]:
-        """Return the options that were read, and those named in `more`."""
-        wanted = self._read | {*more}
-        return {name: value for name, value in super().items() if name in wanted}
-
-
 class PlanEngine:
     """Makes every variant by its transform's plan; the base of engines."""
 
@@ -140,15 +115,15 @@ class PlanEngine:
     def __init__(self, options: dict[str, Any], name: str = "plan") -> None:
         """`name` is "assign" if a model was asked for the scopes of sections, which are among the options."""
         self.name = name
-        self._options = UsedOptions(options)
+        self._options = options
 
     def make(self, build: "BuildInProgress", transform: Transform) -> None:
         """Make one variant and prove it. Raises TransformError."""
         build.add_planned(transform, self._options)
 
     def options(self) -> dict[str, Any]:
-        """Options that a transform used, and the name of the source."""
-        return self._options.used("name")
+        """Options for the record: enough to repeat the build."""
+        return self._options
 
     def save(self, folder: Path) -> None:
         """Write nothing: a plan needs only its source."""
@@ -197,7 +172,7 @@ class BuildInProgress:
         if missing is not None:
             self.not_built[name] = self.not_built[missing]
             return
-        parent = self.bundles[transform.parent]
+        parent, source = self.bundles[transform.parent], self.bundles["source"]
         known = dict.fromkeys(self._written) | self.plans
         plan = plan_of(transform, parent, options, known)
         files = render(plan, parent)
@@ -206,15 +181,15 @@ class BuildInProgress:
             return
         self.plans[name] = plan
         if name not in self._asked:
-            self.bundles[name] = make_bundle(self.bundles["source"].name, files)
-            _prove(plan, parent, self.bundles[name], control=bool(expected))
+            self.bundles[name] = make_bundle(source.name, files)
+            _prove(plan, parent, self.bundles[name], source, control=bool(expected))
             return
         bundle = self._write(name, files)
         kind = getattr(transform, "stands_for", name)
         twins = (one for one in self.variants if self.bundles[one.variant].files == bundle.files)
         twin = None if expected else next(twins, None)
         same_as = twin and (twin.same_as or twin.variant)
-        _prove(plan, parent, bundle, control=bool(expected))
+        _prove(plan, parent, bundle, source, control=bool(expected))
         self.variants.append(
             BuiltVariant(name, transform.parent, plan, "strict", kind, expected, same_as)
         )
@@ -370,12 +345,14 @@ def declared_findings(transform: Transform) -> tuple[str, ...]:
     return tuple(getattr(transform, "expected", ()))
 
 
-def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> None:
+def _prove(plan: Plan, parent: Bundle, variant: Bundle, source: Bundle, *, control: bool) -> None:
     problems = (verify_control if control else verify)(plan, parent, variant)
     if problems:
+        bug = "this is a bug in the transform, please report it with the source"
+        twins = [issue for issue in source.issues if issue.rule == "path-collision"]
+        why = f"{twins[0].file!r} {twins[0].message}: rename it" if twins else bug
         raise TransformError(
-            f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; this is a bug in"
-            " the transform, please report it with the source"
+            f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; {why}"
         )
 
 
@@ -416,7 +393,10 @@ def _record(
         ),
         not_built=build.not_built,
         parts=digests_of_parts(build.staging),
-        plans={name: plan_to_json(build.plans[name]) for name in sorted(build.plans)},
+        plans={
+            name: msgspec.json.decode(msgspec.json.encode(build.plans[name]))
+            for name in sorted(build.plans)
+        },
         issues=tuple(structs.asdict(issue) for issue in source.issues),
     )
 

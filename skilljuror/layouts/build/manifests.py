@@ -1,16 +1,14 @@
-"""Manifests of variants and of a trial's offered Skills; plans as JSON."""
+"""Manifests of variants and of a trial's offered Skills."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from skilljuror.audit.comparison.code_paths import announced_files
 from skilljuror.base.build import FileDigest, GateVerdict, PdWorth, VariantManifest
 from skilljuror.base.files import StudyFolder, read_rows
-from skilljuror.base.skill import Blob, Bundle, MappedUnit, Plan, resource_class
+from skilljuror.base.skill import Blob, Bundle, MappedUnit, resource_class
 from skilljuror.base.study import TrialRecord
 from skilljuror.base.texts import count
 from skilljuror.base.trajectory import Resource, SkillManifest
@@ -91,10 +89,6 @@ def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
 @lru_cache(maxsize=1024)
 def _tokens(blob: Blob) -> int:
     return count(blob.text or "")
-
-
-def plan_to_json(plan: Plan) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(plan))
 
 
 NOTHING_OFFERED = SkillManifest()  # the manifest of the no-skill arm

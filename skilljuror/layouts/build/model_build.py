@@ -26,7 +26,6 @@ from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,
     BuildInProgress,
     PlanEngine,
-    UsedOptions,
     build_source,
     make_build,
     transforms_by_name,
@@ -57,24 +56,10 @@ class ModelEngine(NamedTuple):
     """The model that answers the rubric for texts that pass the gates; None for no rubric."""
     prices: tuple[Price, ...] = PRICES
 
-    def client(self) -> ModelClient:
-        """Return the writing client."""
-        return ModelClient(self.choice, self.calls, prices=self.prices)
-
-    def rubric_client(self) -> ModelClient:
-        """Return the rubric client; it shares the address of the writing model."""
-        choice = structs.replace(self.choice, model=self.rubric or "")
+    def client(self, model: str | None = None) -> ModelClient:
+        """Return the client of the writing model, or of another one at its address."""
+        choice = structs.replace(self.choice, model=model or self.choice.model)
         return ModelClient(choice, self.calls, prices=self.prices)
-
-
-class Rewriting(NamedTuple):
-    """Options of the engine `rewrite`; None for a default."""
-
-    rounds: int | None = None
-    rubric: str | None = None
-
-
-DEFAULT_REWRITING = Rewriting()
 
 
 def model_engine(
@@ -82,7 +67,8 @@ def model_engine(
     model: str | None,
     calls: Path,
     api_base: str | None = None,
-    rewriting: Rewriting = DEFAULT_REWRITING,
+    rounds: int | None = None,
+    rubric: str | None = None,
 ) -> ModelEngine | None:
     """Return the settings of an engine by name; None for `plan`, which uses no model.
 
@@ -94,7 +80,7 @@ def model_engine(
         raise UsageError(
             f"unknown engine {engine!r}; choose one of plan, {', '.join(modes)}", field="engine"
         )
-    for name, given in rewriting._asdict().items():
+    for name, given in (("rounds", rounds), ("rubric", rubric)):
         if given is not None and engine != "rewrite":
             raise UsageError(
                 f"--{name} requires the engine rewrite, not {engine!r}; omit it", field=name
@@ -114,9 +100,8 @@ def model_engine(
             field="model",
         )
     require("models", f"the engine {engine!r}")
-    most = rewriting.rounds or MOST_ROUNDS
     choice = ModelChoice(model, api_base)
-    return ModelEngine(cast("Mode", engine), choice, calls, most, rewriting.rubric)
+    return ModelEngine(cast("Mode", engine), choice, calls, rounds or MOST_ROUNDS, rubric)
 
 
 def build_with_model(
@@ -134,7 +119,11 @@ def build_with_model(
     ones; findings are in the verdicts, never raised. Raises BundleError, TransformError, UsageError
     for an unsuitable target, and ModelError if the model is unreachable or its answer is invalid.
     """
-    _check_engine(engine, target)
+    if engine.calls.resolve().is_relative_to(target.resolve()):
+        raise UsageError(
+            f"the call log {str(engine.calls)!r} is inside the build {str(target)!r}, which is replaced"
+            " as a whole; name a path outside it"
+        )
     load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source)
@@ -146,7 +135,7 @@ def build_with_model(
             source, target, variants=variants, options=options, gates=gates, engine="assign"
         )
     with fresh_build(place) as staging:
-        gate = engine.rubric_client() if engine.rubric else None
+        gate = engine.client(engine.rubric) if engine.rubric else None
         maker = Writer(client, dict(options or {}), engine.rounds, gate)
         return make_build(bundle, staging, maker, variants, gates)
 
@@ -178,7 +167,7 @@ class Writer(PlanEngine):
         judge: ModelClient | None = None,
     ) -> None:
         self.client = client
-        self.of_transforms = UsedOptions(of_transforms)
+        self.of_transforms = of_transforms
         self.most_rounds = most_rounds
         self.judge = judge
         self.prompts: dict[str, Prompt] = {}
@@ -241,7 +230,7 @@ class Writer(PlanEngine):
         taken = {row.variant: row.round for row in self.rounds if row.taken}
         return {
             "mode": self.name,
-            "of_transforms": self.of_transforms.used(),
+            "of_transforms": self.of_transforms,
             "model": choice.model,
             "params": without_secrets(choice.params),
             "prompts": {
@@ -328,14 +317,3 @@ def _usage_of(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
-
-
-def _check_engine(engine: ModelEngine, target: Path) -> None:
-    modes = get_args(Mode)
-    if engine.mode not in modes:
-        raise UsageError(f"unknown mode {engine.mode!r}; choose one of {', '.join(modes)}")
-    if engine.calls.resolve().is_relative_to(target.resolve()):
-        raise UsageError(
-            f"the call log {str(engine.calls)!r} is inside the build {str(target)!r}, which is replaced"
-            " as a whole; name a path outside it"
-        )

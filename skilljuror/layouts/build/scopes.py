@@ -4,13 +4,13 @@ The answer is data: one scope and one sentence per section. The text never passe
 files, their names and the lines that lead to them follow from the text alone.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from skilljuror.audit.plans.render import render
-from skilljuror.audit.plans.trigger_sentences import split_trigger, trigger_problem
 from skilljuror.base.build import Record
 from skilljuror.base.files import append_jsonl
 from skilljuror.base.llm import Message, ModelClient, as_data
@@ -22,6 +22,7 @@ from skilljuror.layouts.flattening import Baseline
 from skilljuror.layouts.llm.prompts import Prompt, joined_problems, load_prompt
 from skilljuror.layouts.sections import FlatSkill
 from skilljuror.skill.bundles import SCOPES, make_bundle
+from skilljuror.skill.critical_tokens import critical_tokens
 
 SHOWN_CHARS = 200_000
 """Maximum characters of sections in a request; above it, every section is cut evenly."""
@@ -176,14 +177,78 @@ def judge_scopes(source: Path, bundle: Bundle, client: ModelClient) -> int:
     if asked:
         found = ask_scopes(client, load_prompt(PROMPT), flat, asked)
         by, at = f"{MODEL}{client.choice.model}", now()
-        append_jsonl(
-            scope_file(source),
-            *(_decision(section, one.scope, one.reason, by, at) for section, one in found),
-        )
+        rows = [
+            Decision(
+                item=f"{ITEM}{section.key}", answer=one.scope, reason=one.reason, by=by, at=at,
+                seen=section.key,
+            )
+            for section, one in found
+        ]  # fmt: skip
+        append_jsonl(scope_file(source), *rows)
     return len(asked)
 
 
-def _decision(section: OpenSection, scope: Any, reason: str, by: str, at: str) -> Decision:
-    return Decision(
-        item=f"{ITEM}{section.key}", answer=scope, reason=reason, by=by, at=at, seen=section.key
+# ---- sentences that say when and why to open a file ----------------------------------------------
+# They cannot add requirements: their critical tokens (numbers, comparators, modals, code spans, paths, flags) must be in
+# the text that they lead to. They cannot mislead: "when" has a word of its title or opening, "because" a word of it.
+
+OPENING = 3  # number of texts of a file, its title first, that say what it is about
+FILE_WORDS = 10
+"""Distinct words of a file up to which one shared word is enough; a text in another script has none."""
+MAX_SHOWN = 60  # maximum characters of a title in a message
+SHOWN = 4
+
+_SHAPE = re.compile(r"[Ww]hen (.+?),? because (.+)")
+_MARKS = re.compile(r"[`*\[\]<>|#{}\\~^]|(?<!\w)_|_(?!\w)|://|--|&#?\w+;")
+_BREAK = re.compile(r"[.!?;:]\s")
+_WORD = re.compile(r"[A-Za-z]{3,}")
+_ENDING = re.compile(
+    r"(?<=[a-z]{4})(?:ings?|ers?|ed|es|ions?|e|y)$|(?<=[a-z]{3}e)d$|(?<=[a-z]{3})s$"
+)
+"""Endings by which forms of a word differ, such as "field" and "fields", "sign" and "signed"."""
+_EVERYDAY = frozenset({
+    "when", "because", "this", "that", "file", "with", "from", "into", "they", "them", "have",
+    "then", "task", "skill", "need", "agent", "work", "step", "which", "what", "read", "open",
+    "your", "the", "and", "for", "are", "was", "its", "not", "you", "can", "has", "all", "any",
+    "how", "use", "used", "using", "one", "two", "per", "via", "let", "get", "set", "new", "may",
+    "will", "does", "did", "out", "off", "but", "too", "also", "only", "other", "there", "here",
+    "these", "those",
+})  # fmt: skip
+"""Words that do not describe a file."""
+
+
+def split_trigger(sentence: str) -> tuple[str, str] | None:
+    """Return both halves of "when … because …" without full stop; None for any other sentence."""
+    match = _SHAPE.fullmatch(sentence.strip().removesuffix("."))
+    return (match[1].strip(), match[2].strip()) if match else None
+
+
+def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
+    """Return why a trigger may not lead to a file with `texts`; None if it may."""
+    sentence = f"when {when}, because {why}."
+    if _MARKS.search(sentence):
+        return "contains Markdown, markup or a URL; use plain words"
+    if _BREAK.search(sentence):
+        return "is more than one plain sentence"
+    texts = list(texts)
+    known = {token for text in texts for token in critical_tokens(text)}
+    unknown = dict.fromkeys(
+        t.partition(":")[2] for t in critical_tokens(sentence) if t not in known
     )
+    if unknown:
+        shown = [repr(value.replace("|", " ").strip()) for value in unknown]
+        return f"says {', '.join(shown[:SHOWN])}, which its file does not say"
+    file_stems = {stem for text in texts for stem in _stems(text)}
+    if len(file_stems) < FILE_WORDS:
+        foreign = bool(file_stems) and not _stems(sentence) & file_stems
+        return "has no word of its file" if foreign else None
+    about = {stem for text in texts[:OPENING] for stem in _stems(text)}
+    if about and not _stems(when) & about:
+        title = texts[0] if len(texts[0]) <= MAX_SHOWN else f"{texts[0][:MAX_SHOWN]}…"
+        return f"says a 'when' that its file is not about: {title!r}"
+    return None if _stems(why) & file_stems else "says a 'because' without a word of its file"
+
+
+def _stems(text: str) -> set[str]:
+    words = {word.lower() for word in _WORD.findall(text)} - _EVERYDAY
+    return {_ENDING.sub("", _ENDING.sub("", word)) for word in words} - _EVERYDAY

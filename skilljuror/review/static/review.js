@@ -18,6 +18,13 @@ for (const text of document.querySelectorAll("pre")) {
   if (mark) text.scrollTop = mark.offsetTop - text.clientHeight / 3;
 }
 
+function unfold() { // a link to a folded step opens it
+  const step = document.getElementById(location.hash.slice(1));
+  if (step && step.localName === "details") step.open = true;
+}
+window.addEventListener("hashchange", unfold);
+unfold();
+
 document.addEventListener("submit", (event) => {
   if (sent) event.preventDefault();
   sent = true;

@@ -2,7 +2,7 @@
 -- section: RQ3
 -- grain: one row is one skill
 -- columns: skill, bundled, trajectories, offered, activated, read, opened, unknown, searched, resources, uses,
---   scripts_run, failed
+--   scripts_run, failed, last_used
 -- first: skill, offered, opened, activated, read, uses, failed, resources
 -- sums: uses, failed
 -- read: Offered does not mean opened. A skill that is often offered and rarely opened has a description that
@@ -19,6 +19,7 @@
 -- column uses: resource events except authoring and mentions
 -- column scripts_run: runs of its scripts, as events; a path that is not in the skill does not count
 -- column failed: uses that failed
+-- column last_used: start of the latest run with a use; null for none, and if no log with one has a time
 WITH offers AS (
     SELECT
         n.name AS skill,
@@ -65,9 +66,11 @@ SELECT
     coalesce(len(list_distinct(flatten(list(t.resources)))), 0) AS resources,
     CAST(coalesce(sum(t.uses), 0) AS BIGINT) AS uses,  -- a run without a row has no event: zero
     CAST(coalesce(sum(t.scripts_run), 0) AS BIGINT) AS scripts_run,  -- likewise
-    CAST(coalesce(sum(t.failed), 0) AS BIGINT) AS failed  -- likewise
+    CAST(coalesce(sum(t.failed), 0) AS BIGINT) AS failed,  -- likewise
+    max(l.started_at) FILTER (WHERE t.uses > 0) AS last_used
 FROM touches AS t
 FULL JOIN offers AS o USING (skill, trajectory)
+LEFT JOIN trajectories AS l USING (trajectory)
 LEFT JOIN skill_runs AS s USING (skill, trajectory)
 GROUP BY skill
 ORDER BY opened DESC, offered DESC, skill;

@@ -1,6 +1,6 @@
 """Rows of a page: by the files that they name, whatever their form."""
 
-from skilljuror.audit.comparison.file_rows import routes, rows_of
+from skilljuror.audit.gates.routing import routes, rows_of
 from tests.support.knowledge_bundles import skill
 
 BODY = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.audit.comparison.loader_text import kept_on_disk, loader_lines
+from skilljuror.audit.gates.loader import kept_on_disk, loader_lines
 from tests.support.knowledge_bundles import skill
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.audit.gates.look_alikes import look_alikes
+from skilljuror.audit.gates.security import look_alikes
 
 
 @pytest.mark.parametrize(

@@ -102,11 +102,6 @@ def test_pooling_adds_the_counts(report):
     assert both.name == "2 sources"
 
 
-def test_pooling_nothing_is_an_error():
-    with pytest.raises(StudyError, match="run assay on a build first"):
-        pooled([])
-
-
 def test_a_folder_without_a_build_is_named(tmp_path):
     with pytest.raises(StudyError, match=r"build\.json is missing"):
         assay(tmp_path)

@@ -16,7 +16,12 @@ from skilljuror.base.files import digest_json, read_jsonl, read_rows, write_json
 from skilljuror.base.llm import ModelClient
 from skilljuror.cli.app import app
 from skilljuror.layouts.build.build import build_many, build_source, load_build
-from skilljuror.layouts.build.model_build import ModelEngine, build_with_model, without_secrets
+from skilljuror.layouts.build.model_build import (
+    ModelEngine,
+    build_with_model,
+    model_engine,
+    without_secrets,
+)
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.layouts.llm.prompts import load_prompt
@@ -484,9 +489,9 @@ def test_a_log_inside_the_build_is_refused(bench):
         )  # fmt: skip
 
 
-def test_an_unknown_mode_names_the_known_ones(bench):
-    with pytest.raises(UsageError, match="assign, rewrite"):
-        bench.build(assigns, "imagine")
+def test_an_unknown_engine_names_the_known_ones(tmp_path):
+    with pytest.raises(UsageError, match="plan, assign, rewrite"):
+        model_engine("imagine", "openai/scripted", tmp_path / "calls.jsonl")
 
 
 def test_one_failing_source_does_not_stop_the_rest(bench):

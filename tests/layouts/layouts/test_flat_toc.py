@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from skilljuror.audit.gates.pointers import pointer_observations
+from skilljuror.audit.gates.hygiene import pointer_observations
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.base import plan_of

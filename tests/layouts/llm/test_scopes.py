@@ -66,6 +66,8 @@ BAD = {
         [("s1", "branch", "when notes overflow because you must run it"), ("s2", "main", "A.")],
         "'must'",
     ),
+    "a hidden character": ([("s1", "branch", "when notes\u202e"), ("s2", "main", "A.")], "one line of 1 to 200"),
+    "too long": ([("s1", "branch", "when notes overflow " * 11), ("s2", "main", "A.")], "one line of 1 to 200"),
     "another scope": ([("s1", "aside", "A."), ("s2", "main", "A.")], "scope"),
 }  # fmt: skip
 

@@ -2,12 +2,11 @@
 
 import random
 import re
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from skilljuror.audit.comparison.file_matching import file_path
 from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, class_of, is_markdown
 from skilljuror.skill.markdown import TextFile, markdown_index, read_text, write_text
 from skilljuror.skill.units import units_of
@@ -58,7 +57,7 @@ class MutationTarget:
     def helpers(self) -> tuple[Unit, ...]:
         """The file units of scripts, in a fence or on disk."""
         files = (unit for unit in self.units if unit.kind == "file")
-        return tuple(unit for unit in files if class_of(script_path(unit)) == "code")
+        return tuple(unit for unit in files if class_of(file_path(unit)) == "code")
 
     def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
         numbers = {
@@ -86,45 +85,34 @@ class MutationTarget:
         data = write_text(TextFile(tuple(lines), text.bom, text.crlf, text.final_newline))
         return Blob(data, self.bundle.files[path].executable)
 
-    def edit(self, path: str, number: int, after: str | None) -> MutationSite:
-        """Return a site that replaces one line, or deletes it for None."""
+    def edit(self, path: str, number: int, after: str | None, count: int = 1) -> MutationSite:
+        """Return a site that replaces `count` lines, or deletes them for None."""
+        before = "\n".join(self.texts[path].lines[number - 1 : number - 1 + count])
         lines = [] if after is None else after.split("\n")
-        make = partial(self.replaced, path, number, lines)
-        return MutationSite(path, number, self.line(path, number), after or "", make)
-
-    def insert(self, path: str, number: int, text: str) -> MutationSite:
-        make = partial(self.replaced, path, number, ["", text, ""])
-        return MutationSite(path, number, "", text, make)
+        make = partial(self.replaced, path, number, lines, count)
+        return MutationSite(path, number, before, (after or "").strip("\n"), make)
 
     def blanks(self) -> Iterator[tuple[str, int]]:
         """Yield (file, 1-based line) of the blank lines between two lines of prose."""
         for path, number in self.prose:
             lines = self.texts[path].lines
             end = number + 1
-            if end < len(lines) and not lines[end - 1].strip() and (path, end + 1) in self._prose:
+            if (
+                end < len(lines)
+                and not lines[end - 1].strip()
+                and (path, end + 1) in self.prose_places
+            ):
                 yield path, end
 
     @cached_property
-    def _prose(self) -> frozenset[tuple[str, int]]:
+    def prose_places(self) -> frozenset[tuple[str, int]]:
         return frozenset(self.prose)
 
-    def home(self, path: str, number: int) -> str:
-        """Return the heading above a line; "" if there is none."""
-        ends, titles = self._homes.get(path, ([], []))
-        above = bisect_left(ends, number)
-        return titles[above - 1] if above else ""
-
     @cached_property
-    def _homes(self) -> dict[str, tuple[list[int], list[str]]]:
-        """path -> last lines of its units in order, and the heading above each."""
-        homes: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for unit in self.units:
-            if unit.kind in CONTENT_KINDS and unit.kind != "heading":
-                homes[unit.file].append((unit.end, "".join(unit.headings[-1:])))
-        return {
-            path: ([end for end, _ in sorted(placed)], [title for _, title in sorted(placed)])
-            for path, placed in homes.items()
-        }
+    def homes(self) -> dict[tuple[str, int], str]:
+        """(file, last line) of each text with content -> the heading above; "" if there is none."""
+        content = (u for u in self.units if u.kind in CONTENT_KINDS and u.kind != "heading")
+        return {(unit.file, unit.end): "".join(unit.headings[-1:]) for unit in content}
 
     def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:
         """Choose up to `count` sites, the same ones for the same bundle, name and seed."""
@@ -142,17 +130,50 @@ class MutationTarget:
         return Bundle(self.bundle.name, ordered, self.bundle.skills)
 
 
-def script_path(unit: Unit) -> str:
-    return unit.text.rpartition(" ")[0]
+Sites = Callable[[MutationTarget], Iterator[MutationSite]]
+LineChange = Callable[[str], str | None]
+"""A line -> the line as changed, None to delete it, the same where the kind has no place in it."""
 
 
 def _numbers(unit: Unit) -> range:
     return range(unit.start, unit.end + 1)
 
 
-def outside_spans(line: str) -> list[tuple[int, int]]:
-    """Return the positions of a line's addresses, code and tags, which an edit of words must not touch."""
-    return [span.span() for span in _OUTSIDE.finditer(line)]
+def changed_lines(change: LineChange, *, code: bool = False) -> Sites:
+    """Each line of prose, and of `code` too, that a change makes another."""
+
+    def sites(target: MutationTarget) -> Iterator[MutationSite]:
+        for path, number in sorted({*target.prose, *(target.listings if code else ())}):
+            line = target.line(path, number)
+            if (after := change(line)) != line:
+                yield target.edit(path, number, after)
+
+    return sites
+
+
+def first_matches(
+    pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], only: str = ""
+) -> Sites:
+    """The first match of a line outside of code, links and tags is changed, in lines with a match of `only`."""
+    needed = re.compile(only, re.IGNORECASE)
+
+    def changed(line: str) -> str:
+        match = next(shown(pattern, line), None) if needed.search(line) else None
+        return line[: match.start()] + change(match) + line[match.end() :] if match else line
+
+    return changed_lines(changed)
+
+
+def shown(pattern: re.Pattern[str], line: str) -> Iterator[re.Match[str]]:
+    hidden = [span.span() for span in _OUTSIDE.finditer(line)]
+    for match in pattern.finditer(line, words_start(line)):
+        if not any(a < match.end() and match.start() < b for a, b in hidden):
+            yield match
+
+
+def words_start(line: str) -> int:
+    """Where the words of a line begin."""
+    return len(line) - len(MARK.sub("", line, count=1))
 
 
 def block_around(lines: Sequence[str], number: int) -> tuple[int, Sequence[str]]:

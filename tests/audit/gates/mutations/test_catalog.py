@@ -10,7 +10,7 @@ from skilljuror.audit.gates.mutations.catalog import MUTATIONS
 from skilljuror.audit.gates.mutations.sites import MutationTarget, said_lines
 from tests.support.every import every
 from tests.support.gate_pairs import rebuilt
-from tests.support.knowledge_bundles import bundle
+from tests.support.knowledge_bundles import bundle, skill
 
 SOURCE = bundle(
     {
@@ -206,3 +206,14 @@ def test_ordinary_commands_do_not_import_the_mutations(module):
     code = f"import sys, skilljuror.{module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "skilljuror.audit.gates.mutations" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("title", "planted"),
+    [("Merge workflow", 1), ("Draft-Sign workflow", 1), ("Draft, Sign, Merge workflow", 0)],
+)
+def test_sections_have_an_order_where_their_title_says_so_itself(title, planted):
+    sections = ["Draft", "Sign"] + ["Merge workflow"] * title.startswith("Draft, ")
+    page = "".join(f"## {name}\n\nText of {name}.\n\n" for name in sections)
+    target = MutationTarget(skill(f"# {title}\n\n{page}"))
+    assert len(list(MUTATIONS["swap-sections"].sites(target))) == planted

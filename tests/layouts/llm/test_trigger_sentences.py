@@ -2,13 +2,7 @@
 
 import pytest
 
-from skilljuror.audit.plans.trigger_sentences import (
-    TRIGGER_ROW,
-    split_trigger,
-    trigger_in,
-    trigger_problem,
-)
-from skilljuror.skill.generated import fill_template, recognise_template
+from skilljuror.layouts.build.scopes import split_trigger, trigger_problem
 
 FILE = [
     "Overflow rules",
@@ -45,9 +39,6 @@ def test_words_are_free_where_nothing_is_demanded(sentence):
         ("a *value* moves", "the field overflows", "Markdown"),
         ("see https://example.org", "values overflow", "Markdown"),
         ("a value moves", "it overflows. Delete the field", "one plain sentence"),
-        ("a value\nmoves", "it overflows", "one line"),
-        ("a value moves\u202e", "it overflows", "one line"),
-        ("a value moves " * 20, "it overflows", "200 characters"),
         ("an overview is wanted", "longer values move", "'when' that its file is not about"),
         ("an operator has signed forms", "values move", "not about: 'Overflow rules'"),
         ("a value overflows", "glazes melt", "without a word of its file"),
@@ -62,9 +53,6 @@ def test_words_are_free_where_nothing_is_demanded(sentence):
         "emphasis",
         "address",
         "two sentences",
-        "two lines",
-        "hidden character",
-        "too long",
         "a word that only begins alike",
         "a situation of its last line alone",
         "an unrelated reason",
@@ -81,11 +69,3 @@ def test_a_sentence_without_when_and_because_is_no_trigger(sentence):
 
 def test_a_short_file_or_one_in_another_script_is_not_asked_for_shared_words():
     assert trigger_problem("dates differ", "calendars vary", ["日付の形式"]) is None
-
-
-def test_the_row_is_recognised_and_gives_its_trigger_back():
-    row = fill_template(
-        TRIGGER_ROW, {"path": "a.md", "link": "a.md", "when": "x, y moves", "why": "it, too, fits"}
-    )
-    assert recognise_template(row) == TRIGGER_ROW
-    assert trigger_in(row) == ("x, y moves", "it, too, fits")
