@@ -52,20 +52,20 @@ Format = Literal["table", "csv", "json", "parquet"]
 def query(
     study: Study, words: list[str] | None = None, form: Format | None = None,
     out: Path | None = None, param: list[str] | None = None, fail_on_rows: bool = False,
-    whole: bool = False, listing: bool = False,
+    whole: bool = False, listing: bool = False, partial: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
-    The answers of several studies are one table, its first column the name of the folder. A table has 20 rows and
-    the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are whole. CSV text that a
-    spreadsheet would run as a formula starts with an apostrophe.
+    The answers of several studies are one table, its first column the name of the folder; a folder of shards is one
+    study. A table has 20 rows and the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are
+    whole. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
     from skilljuror.base.files import StudyFolder
     from skilljuror.store import questions
 
     if not words and out:
-        counts = questions.export(StudyFolder.existing(study).existing_database, out)
+        counts = questions.export(StudyFolder.existing(study).readable(partial=partial), out)
         line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
         return Answer({"folder": str(out), "rows": counts}, [line])
     if not words:
@@ -88,15 +88,16 @@ def query(
             raise UsageError("parquet takes one study; use --format csv or json", field="format")
         if out is None and sys.stdout.isatty():
             raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-        database = StudyFolder.existing(study).existing_database
+        database = StudyFolder.existing(study).readable(partial=partial)
         questions.parquet(database, question, out or sys.stdout.buffer, **params)
         return None
-    if chosen != "table" and len(studies) == 1:
-        database = StudyFolder.existing(study).existing_database
-        seen = _write(questions.parts(database, question, **params), chosen == "json", out)
-        remarks = [*_remarks(study, question, seen)]
-        return Answer(WRITTEN, (), int(fail_on_rows and bool(seen.rows)), remarks)
-    answers = _answers(studies, question, params, None if whole or len(studies) > 1 else MOST + 1)
+    if streamed := chosen != "table" and len(studies) == 1:
+        database = StudyFolder.existing(study).readable(partial=partial)
+        parts = questions.parts(database, question, **params)
+        answers = {name: _write(parts, chosen == "json", out) for name in studies}
+    else:
+        most = None if whole or len(studies) > 1 else MOST + 1
+        answers = _answers(studies, question, params, most, partial)
     result = questions.side_by_side(answers)
     status = int(fail_on_rows and bool(result.rows))
     remarks = [
@@ -109,7 +110,8 @@ def query(
         limited = len(answers) == 1 and not whole and len(rows) > MOST and not total
         table = Table(columns, rows, None, True, total, "--format csv", limited)
         return Answer(WRITTEN, [table], status, remarks)
-    _write([result], chosen == "json", out)
+    if not streamed:
+        _write([result], chosen == "json", out)
     return Answer(WRITTEN, (), status, remarks)
 
 
@@ -129,7 +131,7 @@ def usage(
     study: Path | None = None,
     by: Literal["skill", "project", "version", "person", "model"] = "skill", since: str | None = None,
     rows: Literal["all", "changed", "unknown", "unused"] | None = None, fail_on_rows: bool = False,
-    form: Format | None = None, whole: bool = False,
+    form: Format | None = None, whole: bool = False, partial: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Show which Skills your agents were offered, opened and used, at what cost, and what changed.
 
@@ -144,7 +146,7 @@ def usage(
     question = "usage_by_version" if by == "version" else "usage"
     given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
     asked = [f"{name}={value}" for name, value in given.items() if value is not None]
-    answer = query(study, [question], form, None, asked, fail_on_rows, whole)
+    answer = query(study, [question], form, None, asked, fail_on_rows, whole, partial=partial)
     if answer is None:
         return None
     table = next(iter(answer.blocks), None)
@@ -238,7 +240,7 @@ def _sql(question: str) -> str:
 
 
 def _answers(
-    studies: dict[str, Path], question: str, params: dict[str, str], most: int | None
+    studies: dict[str, Path], question: str, params: dict[str, str], most: int | None, partial: bool
 ) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.base.files import StudyFolder
@@ -248,7 +250,7 @@ def _answers(
     answers = {}
     for name, folder in studies.items():
         try:
-            with open_read(StudyFolder.existing(folder).existing_database) as reader:
+            with open_read(StudyFolder.existing(folder).readable(partial=partial)) as reader:
                 answers[name] = run(reader, question, most=most, **params)
         except QueryError as error:
             if len(studies) == 1:
@@ -259,8 +261,11 @@ def _answers(
 
 def _remarks(study: Path, question: str, answer: Any) -> Iterator[str]:
     """The question's remarks on what is missing in the answer and how to get it."""
+    from skilljuror.base.files import StudyFolder
     from skilljuror.store.questions import remarks_on
 
+    if missing := StudyFolder(study).missing_shards:
+        yield f"{missing}; its runs are not counted"
     for words in remarks_on(question, answer):
         yield words.replace("STUDY", shlex.quote(str(study)))
 

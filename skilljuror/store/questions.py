@@ -517,8 +517,8 @@ DICTIONARY = "dictionary.csv"
 _COLUMNS = """
 SELECT table_name AS "table", column_name AS "column", lower(data_type) AS type, comment AS meaning
 FROM duckdb_columns()
-WHERE NOT internal
-ORDER BY table_name, column_index
+WHERE comment IS NOT NULL  -- once: the columns of all shards have the same
+GROUP BY ALL ORDER BY table_name, any_value(column_index)
 """
 
 
@@ -529,13 +529,12 @@ def export(database: Path, target: Path) -> dict[str, int]:
     old = (target / DICTIONARY).is_file()
     if target.exists() and not old and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"--out {str(target)!r} is not empty; name a new folder", field="out")
-    with open_read(database) as reader:
+    counts = {}
+    with TemporaryDirectory() as folder, open_read(database, rows := Path(folder, "rows.parquet")) as reader:  # fmt: skip
         dictionary = run(reader, _COLUMNS)
-    names = list(dict.fromkeys(row[0] for row in dictionary.rows))
-    with fresh_dir(target) as staging:
-        counts = {
-            name: parquet(database, f"SELECT * FROM {name}", staging / f"{name}.parquet")  # noqa: S608
-            for name in names
-        }
-        write_atomic(staging / DICTIONARY, csv_text(dictionary))
+        with fresh_dir(target) as staging:
+            for name in dict.fromkeys(row[0] for row in dictionary.rows):
+                counts[name] = reader.to_parquet(f"SELECT * FROM {name}")  # noqa: S608
+                shutil.copyfile(rows, staging / f"{name}.parquet")
+            write_atomic(staging / DICTIONARY, csv_text(dictionary))
     return counts

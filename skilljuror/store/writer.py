@@ -34,6 +34,10 @@ _SECTIONS = dict(
     section.split("\n", 1)
     for section in Path(__file__).with_name("tables.sql").read_text("utf-8").split("-- put ")[1:]
 )
+RUN_TABLES = dict(
+    re.findall(r"DELETE FROM (\w+) USING named WHERE (\w+) = named", _SECTIONS["forgotten"])
+)
+"""Tables of which every row belongs to one run, or trial -> their column of it."""
 _OF_FILES = {"TIMESTAMP": "VARCHAR"}
 _OF_LOGS = {
     "TIMESTAMP": "DOUBLE",
