@@ -38,13 +38,10 @@ SHORT = 200
 """Most characters of a text of a log without --full."""
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
-CHANGED = (
-    "skill", "version", "project", "person", "model", "change", "change_low", "change_high", "offered", "opened",
-    "offered_before", "opened_before",
-)  # fmt: skip
-"""First columns of rows that changed."""
 MOST = 1000
 """Most rows fetched for a table without --all, of SQL or of a list without sums."""
+PERIOD = ("period_start", "period_end")
+"""Columns of `usage` that are the same in each row."""
 Format = Literal["table", "csv", "json", "parquet"]
 """Output formats of `query`."""
 
@@ -139,6 +136,7 @@ def usage(
     ~/.local/share/skilljuror/usage (or under XDG_DATA_HOME); delete that folder to forget it. Nothing leaves
     the machine. The period before is as long; a change is shown with its 95 % interval.
     """
+    blocks: list[Block]
     remarks: list[str] = []
     if study is None:
         study, remarks = own_usage(quiet=fail_on_rows)
@@ -150,20 +148,39 @@ def usage(
     if answer is None:
         return None
     table = next(iter(answer.blocks), None)
-    if not isinstance(table, Table):
-        return answer._replace(remarks=[*answer.remarks, *remarks])
-    if not table.rows and chosen != "all":
-        return Answer(WRITTEN, [] if fail_on_rows else [f"no row is {chosen}"], 0, remarks)
-    if chosen == "all" and question == "usage":
-        remarks += _unused(table)
-    elif chosen in {"changed", "unused"} and table.rows:
-        cells = [*zip(table.columns, *table.rows, strict=True)]
-        cells.sort(key=lambda cell: CHANGED.index(cell[0]) if cell[0] in CHANGED else len(CHANGED))
-        if chosen == "unused":  # columns of zeros alone say nothing more
-            cells = [cell for cell in cells if any(cell[1:])]
-        columns, *found = zip(*cells, strict=True)
-        table = table._replace(columns=columns, rows=found)
-    return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
+    if isinstance(table, Table) and not table.rows and chosen != "all":
+        blocks = [] if fail_on_rows else [f"no row is {chosen}"]
+        return Answer(WRITTEN, blocks, 0, [*_missing(study), *remarks])
+    remarks = [*answer.remarks, *remarks]
+    if not isinstance(table, Table) or not table.rows or by == "version":
+        return answer._replace(remarks=remarks)
+    found = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    start, end = (f"{found[0][name]:%Y-%m-%d %H:%M}" for name in PERIOD)
+    remarks += _unused(found) if chosen == "all" else []
+    if by in {"project", "person"} and not any(row[by] for row in found):
+        stored = f"skilljuror ingest PATH --projects --study {study}"
+        remarks.append(f"no run has the name of its {by}; `{stored}` stores them")
+    if chosen == "changed":
+        blocks = [_change(row) for row in found]
+    else:  # of unused ones, columns of zeros alone say nothing more
+        names = [name for name in table.columns if name not in PERIOD]
+        names = [one for one in names if chosen != "unused" or any(row[one] for row in found)]
+        cells = [[row[name] for name in names] for row in found]
+        blocks = [table._replace(columns=names, rows=cells)]
+    return answer._replace(blocks=[f"{start} to {end} UTC", *blocks], remarks=remarks)
+
+
+def _change(row: dict[str, Any]) -> str:
+    """A changed share as a sentence."""
+    names = [row[name] for name in ("skill", "project", "person", "model") if row[name]]
+    now, before = (
+        f"{row[f'opened_offered{at}']} of {row[f'offered{at}'] - row[f'unknown{at}']} runs ({row[f'open_rate{at}']:.0%})"
+        for at in ("", "_before")
+    )
+    change, low, high = (
+        f"{100 * row[name]:+.0f}" for name in ("change", "change_low", "change_high")
+    )
+    return f"{', '.join(names)}: opened in {now} that were offered it, before in {before}: {change} points, 95 % interval {low} to {high}"
 
 
 def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
@@ -191,18 +208,19 @@ def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
     return study, [] if quiet else remarks
 
 
-def _unused(table: Table) -> list[str]:
-    """How many Skills were offered and not opened, and what their listing costs."""
-    names = ("offered", "opened", "unknown", "opened_unlisted", "listing_month_usd")
-    places = [table.columns.index(name) for name in names]
-    found = [[row[place] for place in places] for row in table.rows]
-    costs = [cost for offered, *used, cost in found if offered and not any(used)]
+def _unused(rows: list[dict[str, Any]]) -> list[str]:
+    """How many Skills were offered and not touched, and what their listing costs."""
+    costs = [
+        row["listing_month_usd"]
+        for row in rows
+        if row["offered"] and not row["uses"] and not row["unknown"]
+    ]
     if not costs:
         return []
     known = [float(str(cost).removeprefix("≥ ")) for cost in costs if cost is not None]
     least = "" if all(isinstance(cost, float) for cost in costs) else "at least "
     listing = f"; listing them costs {least}${sum(known):.2f} a month" if known else ""
-    return [f"{len(costs)} were offered and never opened{listing}: --rows unused"]
+    return [f"{len(costs)} were offered and never used{listing}: --rows unused"]
 
 
 def _form(form: Format | None, out: Path | None) -> Format:
@@ -261,13 +279,19 @@ def _answers(
 
 def _remarks(study: Path, question: str, answer: Any) -> Iterator[str]:
     """The question's remarks on what is missing in the answer and how to get it."""
-    from skilljuror.base.files import StudyFolder
     from skilljuror.store.questions import remarks_on
 
-    if missing := StudyFolder(study).missing_shards:
-        yield f"{missing}; its runs are not counted"
+    yield from _missing(study)
     for words in remarks_on(question, answer):
         yield words.replace("STUDY", shlex.quote(str(study)))
+
+
+def _missing(study: Path) -> list[str]:
+    """What --partial left out."""
+    from skilljuror.base.files import StudyFolder
+
+    missing = StudyFolder(study).missing_shards
+    return [f"{missing}; not counted"] if missing else []
 
 
 def show(study: Study, trials: list[str], html: Path | None = None, full: bool = False) -> Answer:

@@ -391,11 +391,10 @@ class RunningJob:
         env = {**os.environ, **_FIXED, "TMPDIR": str(scratch)}
         bound = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
         inner = [str(program.python), str(inside), str(job.folder / "job.json"), str(os.getpid())]
-        words = [*bound, *inner]
         try:
             with (job.folder / OUTPUT).open("wb") as output:
                 self.process = subprocess.Popen(
-                    words, cwd=job.folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
+                    [*bound, *inner], cwd=job.folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
                     stderr=subprocess.STDOUT, start_new_session=True, pass_fds=(lock,),
                 )  # fmt: skip
         except OSError as error:

@@ -1,6 +1,5 @@
-"""What Harbor's own Python runs: `inside_harbor.py job.json PARENT` runs trials in one process, if its parent still is
-PARENT, and `ProgramAgent` is the agent that Harbor finds by import path for one of our programs. Nothing else of this
-package is there.
+"""What Harbor's own Python runs: `inside_harbor.py job.json PARENT` runs trials in one process of parent PARENT;
+`ProgramAgent` is the agent that Harbor finds by import path for one of our programs.
 
 Each trial starts when one of `at_once` slots is free, in the order of the file. When a trial has ended, its
 name is a line of `ended.txt` beside that file. SIGTERM and SIGINT cancel all trials, in order.

@@ -236,22 +236,18 @@ class Reader:
     def rows(self, sql: str, params: Params = None, most: int | None = None) -> QueryResult:
         """Run one statement with bound parameters; return all rows, or at most `most`. Raises QueryError, and
         StoreError for a damaged file."""
-        parts = self.parts(sql, params, most or PART)
-        first = next(parts)
-        return QueryResult(
-            first.columns,
-            first.rows if most else [*first.rows, *(r for p in parts for r in p.rows)],
-        )
-
-    def parts(self, sql: str, params: Params = None, size: int = PART) -> Iterator[QueryResult]:
-        """Yield the rows of one statement in parts of at most `size`; one part if there is no row. Raises as `rows`."""
         with self._statement(sql) as connection:
-            connection.execute(sql, dict(params) if params else None)
-            if not connection.description:
-                raise _no_rows()
-            columns = tuple(name for name, *_ in connection.description)
-            yield QueryResult(columns, rows := connection.fetchmany(size))
-            while len(rows) == size and (rows := connection.fetchmany(size)):
+            columns = _executed(connection, sql, params)
+            return QueryResult(
+                columns, connection.fetchmany(most) if most else connection.fetchall()
+            )
+
+    def parts(self, sql: str, params: Params = None) -> Iterator[QueryResult]:
+        """Yield the rows of one statement in parts of at most `PART`; one part if there is no row. Raises as `rows`."""
+        with self._statement(sql) as connection:
+            columns = _executed(connection, sql, params)
+            yield QueryResult(columns, rows := connection.fetchmany(PART))
+            while len(rows) == PART and (rows := connection.fetchmany(PART)):
                 yield QueryResult(columns, rows)
 
     def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
@@ -315,6 +311,14 @@ class Reader:
             ) from error
         except duckdb.Error as error:
             raise QueryError(_one_line(error)) from error
+
+
+def _executed(connection: duckdb.DuckDBPyConnection, sql: str, params: Params) -> tuple[str, ...]:
+    """Run a statement; return its columns."""
+    connection.execute(sql, dict(params) if params else None)
+    if not connection.description:
+        raise _no_rows()
+    return tuple(name for name, *_ in connection.description)
 
 
 @contextmanager

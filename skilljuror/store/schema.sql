@@ -907,12 +907,13 @@ touches AS (
 SELECT
     trajectory AS trajectory,  -- Key of the run.
     skill AS skill,  -- Name of the Skill in tables.
-    o.trajectory IS NOT NULL AS offered,  -- Whether log or variant lists it; many logs list nothing.
+    if(o.trajectory IS NULL AND NOT r.offered_known AND r.trial IS NULL, NULL, o.trajectory IS NOT NULL) AS offered,  -- Whether log or variant lists it; null if the log has no list of Skills.
     coalesce(t.opened, false) OR if(u.skill IS NULL, false, NULL) AS opened,  -- Whether any of its resources was activated, read, run or imported; null if only an unknown tool may have.
     coalesce(t.uses, if(u.skill IS NULL, 0, NULL)) AS uses,  -- Resource events except authoring and mentions; null if an unknown tool may have made the only ones.
     coalesce(t.failed, 0) AS failed,  -- Uses that failed.
     coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
-FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknown_opens AS u USING (skill, trajectory);
+FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknown_opens AS u USING (skill, trajectory)
+JOIN trajectories AS r USING (trajectory);
 
 -- One row per task with a build: how many Skills its source has, and how long they are, in the buckets of SkillsBench.
 CREATE VIEW skill_buckets AS
