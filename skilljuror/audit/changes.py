@@ -135,8 +135,8 @@ def _is_comparator(one: _Difference) -> bool:
 
 def _is_pointer(one: _Difference) -> bool:
     near = {*one.before[-1:], *one.old, *one.new}
-    pointed = one.kind == "heading" or not one.before or near & words_named()["pointed"]
-    return bool(one.numbers[0] and pointed)
+    counts = one.kind == "heading" or (one.kind == "row" and not one.before)
+    return bool(one.numbers[0] and (counts or near & words_named()["pointed"]))
 
 
 def _is_name(one: _Difference) -> bool:

@@ -378,9 +378,8 @@ def link_findings(edits: Edits) -> Iterator[Finding]:
             old, new = (side.of(unit) for side, unit in zip(places, (before, after), strict=True))
             if not old or not new or old == ("", ""):
                 continue
-            same_file = old[0] == new[0] and not (old[1] and new[1] and old[1] != new[1])
-            there = old in places[1].known or "://" in old[0]
-            if there and not same_file:
+            same = old[0] == new[0] and (old[1] == new[1] or not old[1] or not new[1])
+            if not same and (old in places[1].known or "://" in old[0]):
                 shown = [unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after)]
                 message = f"a link leads to {shown[1]}, before to {shown[0]}"
                 yield edit_finding("edit.target", before, after, message)
@@ -401,19 +400,21 @@ class _Targets:
             if text is None:
                 continue
             markdown = markdown_index(text.lines)
-            files = [
-                (one.heading.start, one.section_end, _file_name(one.path))
-                for one in embedded_files(markdown)
-            ]
-            self._anchors[path] = {}
-            for heading in markdown.headings:
-                inside = [one for one in files if one[0] <= heading.start < one[1]]
-                name = inside[0][2] if inside else _file_name(path)
-                whole = any(one[0] == heading.start for one in inside)
-                title = "" if whole else visible_text(heading.title).casefold()
-                self._anchors[path][markdown.anchor_at[heading.start]] = (name, title)
+            files = list(embedded_files(markdown))
+            homes = {
+                line: _file_name(one.path) for one in files
+                for line in range(one.heading.start, one.section_end)
+            }  # fmt: skip
+            heads = {one.heading.start for one in files}
+            self._anchors[path] = {
+                markdown.anchor_at[one.start]: (
+                    homes.get(one.start, _file_name(path)),
+                    "" if one.start in heads else visible_text(one.title).casefold(),
+                )
+                for one in markdown.headings
+            }
             self.known.update(self._anchors[path].values())
-            self.known.update((name, "") for _, _, name in files)
+            self.known.update((_file_name(one.path), "") for one in files)
 
     def of(self, link: Unit) -> _Target | None:
         """What a link leads to; None if it leads nowhere."""

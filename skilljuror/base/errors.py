@@ -33,6 +33,10 @@ class UsageError(SkilljurorError):
     """The caller's request is invalid."""
 
 
+class AgentMissing(UsageError):
+    """An agent's program that is not installed on this machine."""
+
+
 class BundleError(UsageError):
     """A Skill bundle that cannot be read safely."""
 

@@ -53,9 +53,9 @@ def digest_json(value: Any) -> str:
 def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
     """Return the tree digest of a folder (as `skill.tree_digest`).
 
-    `skip` names top-level entries, `without` files by relative path. A link counts as the text of
-    its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
-    or device.
+    `skip` names top-level entries, `without` files by relative path; `__pycache__` never counts. A link counts
+    as the text of its target and is never followed. Raises StudyError for a missing folder, and for a socket,
+    pipe or device.
     """
     if not folder.is_dir():
         raise StudyError(f"{str(folder)!r} is not a folder", file=str(folder))
@@ -63,7 +63,7 @@ def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[st
     for base, folders, files in os.walk(folder):
         place = Path(base).relative_to(folder)
         linked = [name for name in folders if Path(base, name).is_symlink()]
-        left_out = skip if place == Path() else ()
+        left_out = {"__pycache__", *(skip if place == Path() else ())}
         folders[:] = [name for name in folders if name not in left_out]
         names |= {(place / name).as_posix() for name in (*files, *linked) if name not in left_out}
     tree = hashlib.sha256()
@@ -261,7 +261,7 @@ def read_rows(kind: type[Row], path: Path, *, skip_damaged: bool = False) -> Ite
 # Paths in a study folder.
 
 
-_SHARD = re.compile(r"[1-9][0-9]*-of-([1-9][0-9]*)")
+_SHARD = re.compile(r"[1-9][0-9]*-of-[1-9][0-9]*")
 
 
 class StudyFolder:
@@ -327,12 +327,14 @@ class StudyFolder:
 
         Raises StudyError for shards of two splits, and for shards next to a database.
         """
-        found = (_SHARD.fullmatch(path.name) for path in self.root.glob("*-of-*"))
-        splits = sorted({int(name[1]) for name in found if name})
-        if splits[1:] or (splits and self.database.is_file()):
-            both = [*(f"shards of {count}" for count in splits), *self.root.glob("study.duckdb")]
-            problem = f"{str(self.root)!r} holds {both[0]} and {both[1]}; remove one of both"
-            raise StudyError(problem, file=str(self.root))
+        names = [path.name for path in self.root.glob("*-of-*") if _SHARD.fullmatch(path.name)]
+        splits = {int(name.rpartition("-")[2]) for name in names}
+        if splits and len(splits) + self.database.is_file() > 1:
+            raise StudyError(
+                f"{str(self.root)!r} holds shards of two splits, or shards and a database: {', '.join(sorted(names))};"
+                " keep one split in it",
+                file=str(self.root),
+            )
         return [self.shard(k, count) for count in splits for k in range(1, count + 1)]
 
     def shard(self, number: int, count: int) -> Path:

@@ -1,6 +1,7 @@
 """Records of a Skill: its files, their classes, its knowledge units, and the plan of a variant."""
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Literal
@@ -203,6 +204,11 @@ LONG_BYTES = 6_000
 _LICENCES = ("license", "licence", "copying", "notice", "copyright")
 _LICENCE_FOLDERS = frozenset({"licenses", "licences"})
 _TEXT_SUFFIXES = frozenset({"", ".txt", ".md", ".rst"})
+
+
+def name_key(path: str) -> str:
+    """Return what macOS and Windows compare of a name: neither case nor Unicode form."""
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 def is_root_name(path: str) -> bool:

@@ -73,10 +73,11 @@ def build(
         with working("build"):
             record = make(sources[0], out)
         results[record.name] = record
-    with progress() as listener:
-        for name, result in build_many(sources, out, make, jobs) if many else ():
-            results[name] = result
-            listener(Progress("build", len(results), len(sources), name))
+    else:
+        with progress() as listener:
+            for name, result in build_many(sources, out, make, jobs):
+                results[name] = result
+                listener(Progress("build", len(results), len(sources), name))
     errors = {
         name: result for name, result in results.items() if isinstance(result, SkilljurorError)
     }

@@ -83,6 +83,8 @@ class Table(NamedTuple):
     """Column -> sum over all rows."""
     rest: str = ""
     """Where the rest is, besides --all; default: --json."""
+    limited: bool = False
+    """Whether the rows were limited, so that there are more."""
 
 
 class Indented(NamedTuple):
@@ -248,7 +250,12 @@ def _print_table(block: Table) -> None:
     sys.stdout.flush()
     hidden = {"row": len(body) - len(kept), "column": len(columns) - len(sizes)}
     if not whole and any(hidden.values()):
-        more = (f"{n:,} more {what}{'s' * (n > 1)}" for what, n in hidden.items() if n)
+        over = "over " if block.limited else ""
+        more = (
+            f"{over * (what == 'row')}{n:,} more {what}{'s' * (n > 1)}"
+            for what, n in hidden.items()
+            if n
+        )
         rest = block.rest or "--json" if whole is None else f"--all, {block.rest or '--json'}"
         print(f"… {', '.join(more)}: {rest}", file=sys.stderr)
     for line in legend_blocks(

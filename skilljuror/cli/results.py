@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,16 +32,16 @@ from skilljuror.cli.terminal import json_text
 if TYPE_CHECKING:
     from skilljuror.base.trajectory import ResourceEvent
     from skilljuror.report.trajectory import RunDetails
+    from skilljuror.store.connect import QueryResult
 
 SHORT = 200
 """Most characters of a text of a log without --full."""
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
-CHANGED = (
-    "skill", "version", "project", "person", "model", "change", "change_low", "change_high", "offered", "opened",
-    "offered_before", "opened_before",
-)  # fmt: skip
-"""First columns of rows that changed."""
+MOST = 1000
+"""Most rows fetched for a table without --all, of SQL or of a list without sums."""
+PERIOD = ("period_start", "period_end")
+"""Columns of `usage` that are the same in each row."""
 Format = Literal["table", "csv", "json", "parquet"]
 """Output formats of `query`."""
 
@@ -54,12 +54,11 @@ def query(
     """Answer a named question, or run read-only SQL.
 
     The answers of several studies are one table, its first column the name of the folder; a folder of shards is one
-    study. A table has 20 rows and
-    the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are whole. CSV text that a
-    spreadsheet would run as a formula starts with an apostrophe.
+    study. A table has 20 rows and the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are
+    whole. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
-    from skilljuror.base.files import StudyFolder, replacement
+    from skilljuror.base.files import StudyFolder
     from skilljuror.store import questions
 
     if not words and out:
@@ -89,7 +88,13 @@ def query(
         database = StudyFolder.existing(study).readable(partial=partial)
         questions.parquet(database, question, out or sys.stdout.buffer, **params)
         return None
-    answers = _answers(studies, question, params, partial)
+    if streamed := chosen != "table" and len(studies) == 1:
+        database = StudyFolder.existing(study).readable(partial=partial)
+        parts = questions.parts(database, question, **params)
+        answers = {name: _write(parts, chosen == "json", out) for name in studies}
+    else:
+        most = None if whole or len(studies) > 1 else MOST + 1
+        answers = _answers(studies, question, params, most, partial)
     result = questions.side_by_side(answers)
     status = int(fail_on_rows and bool(result.rows))
     remarks = [
@@ -97,22 +102,26 @@ def query(
         for name, answer in answers.items()
         for remark in _remarks(studies[name], question, answer)
     ]
-    missing = (StudyFolder(folder).missing_shards for folder in studies.values())
-    remarks += [f"{text}; its runs are not counted" for text in missing if text]
     if chosen == "table":
         columns, rows, total = questions.for_people(question, result)
-        table = Table(columns, rows, None, True, total, "--format csv")
+        limited = len(answers) == 1 and not whole and len(rows) > MOST and not total
+        table = Table(columns, rows, None, True, total, "--format csv", limited)
         return Answer(WRITTEN, [table], status, remarks)
-    of_json = chosen == "json"
-    text = (
-        f"{json_text(result.records(), default=str)}\n" if of_json else questions.csv_text(result)
-    )
-    if out is None:
-        print(text, end="")
-    else:
-        with replacement(out.resolve()) as path:
-            path.write_text(text, encoding="utf-8")
+    if not streamed:
+        _write([result], chosen == "json", out)
     return Answer(WRITTEN, (), status, remarks)
+
+
+def _write(parts: "Iterable[QueryResult]", of_json: bool, out: Path | None) -> "QueryResult":
+    """Write an answer part by part; return `write_parts`."""
+    from skilljuror.base.files import replacement
+    from skilljuror.store.questions import csv_text, write_parts
+
+    text = (lambda part: json_text(part.records(), default=str)) if of_json else csv_text
+    if out is None:
+        return write_parts(parts, sys.stdout, text)
+    with replacement(out.resolve()) as path, path.open("w", encoding="utf-8") as file:
+        return write_parts(parts, file, text)
 
 
 def usage(
@@ -127,6 +136,7 @@ def usage(
     ~/.local/share/skilljuror/usage (or under XDG_DATA_HOME); delete that folder to forget it. Nothing leaves
     the machine. The period before is as long; a change is shown with its 95 % interval.
     """
+    blocks: list[Block]
     remarks: list[str] = []
     if study is None:
         study, remarks = own_usage(quiet=fail_on_rows)
@@ -138,20 +148,39 @@ def usage(
     if answer is None:
         return None
     table = next(iter(answer.blocks), None)
-    if not isinstance(table, Table):
-        return answer._replace(remarks=[*answer.remarks, *remarks])
-    if not table.rows and chosen != "all":
-        return Answer(WRITTEN, [] if fail_on_rows else [f"no row is {chosen}"], 0, remarks)
-    if chosen == "all" and question == "usage":
-        remarks += _unused(table)
-    elif chosen in {"changed", "unused"} and table.rows:
-        cells = [*zip(table.columns, *table.rows, strict=True)]
-        cells.sort(key=lambda cell: CHANGED.index(cell[0]) if cell[0] in CHANGED else len(CHANGED))
-        if chosen == "unused":  # columns of zeros alone say nothing more
-            cells = [cell for cell in cells if any(cell[1:])]
-        columns, *found = zip(*cells, strict=True)
-        table = table._replace(columns=columns, rows=found)
-    return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
+    if isinstance(table, Table) and not table.rows and chosen != "all":
+        blocks = [] if fail_on_rows else [f"no row is {chosen}"]
+        return Answer(WRITTEN, blocks, 0, [*_missing(study), *remarks])
+    remarks = [*answer.remarks, *remarks]
+    if not isinstance(table, Table) or not table.rows or by == "version":
+        return answer._replace(remarks=remarks)
+    found = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    start, end = (f"{found[0][name]:%Y-%m-%d %H:%M}" for name in PERIOD)
+    remarks += _unused(found) if chosen == "all" else []
+    if by in {"project", "person"} and not any(row[by] for row in found):
+        stored = f"skilljuror ingest PATH --projects --study {study}"
+        remarks.append(f"no run has the name of its {by}; `{stored}` stores them")
+    if chosen == "changed":
+        blocks = [_change(row) for row in found]
+    else:  # of unused ones, columns of zeros alone say nothing more
+        names = [name for name in table.columns if name not in PERIOD]
+        names = [one for one in names if chosen != "unused" or any(row[one] for row in found)]
+        cells = [[row[name] for name in names] for row in found]
+        blocks = [table._replace(columns=names, rows=cells)]
+    return answer._replace(blocks=[f"{start} to {end} UTC", *blocks], remarks=remarks)
+
+
+def _change(row: dict[str, Any]) -> str:
+    """A changed share as a sentence."""
+    names = [row[name] for name in ("skill", "project", "person", "model") if row[name]]
+    now, before = (
+        f"{row[f'opened_offered{at}']} of {row[f'offered{at}'] - row[f'unknown{at}']} runs ({row[f'open_rate{at}']:.0%})"
+        for at in ("", "_before")
+    )
+    change, low, high = (
+        f"{100 * row[name]:+.0f}" for name in ("change", "change_low", "change_high")
+    )
+    return f"{', '.join(names)}: opened in {now} that were offered it, before in {before}: {change} points, 95 % interval {low} to {high}"
 
 
 def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
@@ -172,22 +201,26 @@ def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
         remarks.append(f"read {read} into {study}; delete that folder to forget them")
     if summary.errors:
         see = command_line("query", study, "sources", "--param", "status=error")
-        remarks.append(f"{summary.errors} files could not be read: {see}")
+        files = f"{summary.errors} file{'s' * (summary.errors > 1)}"
+        if not summary.trajectories:  # an alarm that reads nothing must not be silent
+            raise UsageError(f"no log could be read ({files}): {see}")
+        remarks.append(f"{files} could not be read: {see}")
     return study, [] if quiet else remarks
 
 
-def _unused(table: Table) -> list[str]:
-    """How many Skills were offered and not opened, and what their listing costs."""
-    names = ("offered", "opened", "unknown", "opened_unlisted", "listing_month_usd")
-    places = [table.columns.index(name) for name in names]
-    found = [[row[place] for place in places] for row in table.rows]
-    costs = [cost for offered, *used, cost in found if offered and not any(used)]
+def _unused(rows: list[dict[str, Any]]) -> list[str]:
+    """How many Skills were offered and not touched, and what their listing costs."""
+    costs = [
+        row["listing_month_usd"]
+        for row in rows
+        if row["offered"] and not row["uses"] and not row["unknown"]
+    ]
     if not costs:
         return []
     known = [float(str(cost).removeprefix("≥ ")) for cost in costs if cost is not None]
     least = "" if all(isinstance(cost, float) for cost in costs) else "at least "
     listing = f"; listing them costs {least}${sum(known):.2f} a month" if known else ""
-    return [f"{len(costs)} were offered and never opened{listing}: --rows unused"]
+    return [f"{len(costs)} were offered and never used{listing}: --rows unused"]
 
 
 def _form(form: Format | None, out: Path | None) -> Format:
@@ -225,7 +258,7 @@ def _sql(question: str) -> str:
 
 
 def _answers(
-    studies: dict[str, Path], question: str, params: dict[str, str], partial: bool
+    studies: dict[str, Path], question: str, params: dict[str, str], most: int | None, partial: bool
 ) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.base.files import StudyFolder
@@ -236,7 +269,7 @@ def _answers(
     for name, folder in studies.items():
         try:
             with open_read(StudyFolder.existing(folder).readable(partial=partial)) as reader:
-                answers[name] = run(reader, question, **params)
+                answers[name] = run(reader, question, most=most, **params)
         except QueryError as error:
             if len(studies) == 1:
                 raise
@@ -248,8 +281,17 @@ def _remarks(study: Path, question: str, answer: Any) -> Iterator[str]:
     """The question's remarks on what is missing in the answer and how to get it."""
     from skilljuror.store.questions import remarks_on
 
+    yield from _missing(study)
     for words in remarks_on(question, answer):
         yield words.replace("STUDY", shlex.quote(str(study)))
+
+
+def _missing(study: Path) -> list[str]:
+    """What --partial left out."""
+    from skilljuror.base.files import StudyFolder
+
+    missing = StudyFolder(study).missing_shards
+    return [f"{missing}; not counted"] if missing else []
 
 
 def show(study: Study, trials: list[str], html: Path | None = None, full: bool = False) -> Answer:
@@ -345,8 +387,9 @@ def report(
     studies: list[Path], out: Path | None = None, no_quotes: bool = False,
     form: Literal["html", "markdown"] = "html", paper: bool = False,
 ) -> Answer | None:  # fmt: skip
-    """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
-    that all of them have, and what else is matched."""
+    """Write tables, figures and a self-contained report.html; of several studies, one table.
+
+    That table is over the tasks that all of them have, and says what else is matched."""
     from skilljuror.report import report_head, report_paper, report_study
 
     if form == "markdown" and (out is not None or wants_json() or paper):

@@ -1,12 +1,11 @@
 """Locations of a run's Skills: maps any path to (Skill, resource), and learns them from the log."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.base.skill import SKILL_ROOTS, is_root
+from skilljuror.base.skill import SKILL_ROOTS, is_root, name_key
 from skilljuror.base.trajectory import Message, SkillManifest, Trajectory
 from skilljuror.events.access import (
     Access,
@@ -72,11 +71,6 @@ class ResolvedAccess(Struct, frozen=True, gc=False):
         return self.location.skill, self.location.resource
 
 
-def _folded(path: str) -> str:
-    """A path without case and Unicode form, as macOS and Windows open it."""
-    return unicodedata.normalize("NFC", path).lower()
-
-
 class SkillCatalog(Struct):
     """Known locations and resources of Skills.
 
@@ -98,9 +92,9 @@ class SkillCatalog(Struct):
     bundled: set[str] = field(default_factory=set)
     """The agent program's own Skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Skill -> folded path -> path; of two paths that fold alike the later one is "/path" -> path."""
+    """Skill -> `name_key` of a path -> path; of two with one key the later one is "/path" -> path."""
     inner_folders: dict[str, set[str]] = field(default_factory=dict)
-    """Skill -> folders of these paths, folded."""
+    """Skill -> keys of the folders of these paths."""
 
     def add_skill(self, name: str, folder: str | None = None) -> None:
         """Add a Skill, and its folder if known."""
@@ -121,7 +115,7 @@ class SkillCatalog(Struct):
             self.roots.setdefault(root)
 
     def add_resource(self, skill: str, path: str) -> None:
-        skill, lower = self.name(skill), _folded(path)
+        skill, lower = self.name(skill), name_key(path)
         known = self.resources.setdefault(skill, {})
         if known.setdefault(lower, path) != path:
             known[f"/{path}"] = path
@@ -147,7 +141,7 @@ class SkillCatalog(Struct):
             self.folder_names.setdefault("/" + name_of(folder))
 
     def has(self, skill: str, path: str) -> bool:
-        return _folded(path) in self.resources.get(self.name(skill), {})
+        return name_key(path) in self.resources.get(self.name(skill), {})
 
     def locate(self, path: str) -> ResourceLocation | None:
         """Skill and resource of a path, or None if it is outside all Skills."""
@@ -188,7 +182,7 @@ class SkillCatalog(Struct):
     def _location(self, skill: str, inner: str, *, bundled: bool) -> ResourceLocation:
         """Location inside a Skill, with the path's known upper and lower case."""
         known = self.resources.get(skill, {})
-        resource = known.get(f"/{inner}") or known.get(_folded(inner), inner) or "."
+        resource = known.get(f"/{inner}") or known.get(name_key(inner), inner) or "."
         if is_root(resource):
             resource = "SKILL.md"
         folder = resource == "." or self._is_folder(skill, resource)
@@ -197,7 +191,7 @@ class SkillCatalog(Struct):
     def _is_folder(self, skill: str, resource: str) -> bool:
         """Whether a path is a folder: other paths are below it, or it is a usual one without an
         extension."""
-        lower = _folded(resource)
+        lower = name_key(resource)
         if lower in self.resources.get(skill, {}):
             return False
         return lower in self.inner_folders.get(skill, ()) or resource in BUNDLE_FOLDERS

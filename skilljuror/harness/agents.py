@@ -14,7 +14,7 @@ import msgspec
 import yaml
 from msgspec import Struct
 
-from skilljuror.base.errors import UsageError
+from skilljuror.base.errors import AgentMissing, UsageError
 from skilljuror.base.study import SKILLS, AgentProgram
 from skilljuror.harness.base import read_options
 
@@ -263,10 +263,10 @@ def installed(
 ) -> tuple[tuple[str, ...], tuple[Path, ...], str]:
     """Find the program `name` on PATH, or by its path. Return the command that starts it, the files and folders
     that it needs besides the system's, and its version: from `--version`, or from the Python `package` it belongs
-    to. Raises UsageError if it is missing."""
+    to. Raises AgentMissing."""
     place = shutil.which(Path(name).expanduser())
     if place is None:
-        raise UsageError(
+        raise AgentMissing(
             f"agent {agent!r} needs the program {name!r}, which is not installed; {install}, or set"
             " agent.options.program to its path",
             field="agent.options.program",

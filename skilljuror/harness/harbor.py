@@ -390,15 +390,15 @@ class RunningJob:
         shutil.copyfile(_INSIDE, inside)
         env = {**os.environ, **_FIXED, "TMPDIR": str(scratch)}
         bound = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
-        words = [*bound, str(program.python), str(inside), str(job.folder / "job.json")]
+        inner = [str(program.python), str(inside), str(job.folder / "job.json"), str(os.getpid())]
         try:
             with (job.folder / OUTPUT).open("wb") as output:
                 self.process = subprocess.Popen(
-                    words, cwd=job.folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
+                    [*bound, *inner], cwd=job.folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
                     stderr=subprocess.STDOUT, start_new_session=True, pass_fds=(lock,),
                 )  # fmt: skip
         except OSError as error:
-            raise HarnessError(f"cannot start {words[-3]!r}: {error}") from error
+            raise HarnessError(f"cannot start {inner[0]!r}: {error}") from error
 
     @property
     def over(self) -> bool:

@@ -1,5 +1,5 @@
-"""What Harbor's own Python runs: `inside_harbor.py job.json` runs trials in one process, and `ProgramAgent` is the
-agent that Harbor finds by import path for one of our programs. Nothing else of this package is there.
+"""What Harbor's own Python runs: `inside_harbor.py job.json PARENT` runs trials in one process of parent PARENT;
+`ProgramAgent` is the agent that Harbor finds by import path for one of our programs.
 
 Each trial starts when one of `at_once` slots is free, in the order of the file. When a trial has ended, its
 name is a line of `ended.txt` beside that file. SIGTERM and SIGINT cancel all trials, in order.
@@ -7,6 +7,7 @@ name is a line of `ended.txt` beside that file. SIGTERM and SIGINT cancel all tr
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import signal
@@ -139,4 +140,6 @@ async def run_all(file: Path) -> None:
 
 
 if __name__ == "__main__":
+    if os.getppid() != int(sys.argv[2]):
+        sys.exit("the run ended before this process asked to be told")
     asyncio.run(run_all(Path(sys.argv[1])))

@@ -139,8 +139,8 @@ class _Root:
             f" beyond the {len(paths)} page{'s' * (len(paths) > 1)} of its author" if paths else ""
         )
         found = any(section.condition for section in sections_of(self.flat))
-        reason = "too little of the root says" if found else "no section of the root says"
-        return f"{NOTHING}{authors}: {reason} that only some runs need it"
+        reason = "too little" if found else "no section"
+        return f"{NOTHING}{authors}: {reason} that can move says when it is needed"
 
     def _page(
         self, page: PageBuilder, skill: str | None, guides: Sequence[Row] = ()

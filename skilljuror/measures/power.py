@@ -35,7 +35,7 @@ def sign_flip(deltas: Sequence[float], *, seed: int = 0, flips: int = 10_000) ->
     values = np.asarray([delta for delta in deltas if delta], dtype=float)
     tasks = len(values)
     if tasks < 2:  # both signs of one delta give the same |sum|
-        return SignTest(1.0, tasks, f"exact sign flip of {2**tasks}")
+        return SignTest(1.0, tasks, f"exact sign-flip test ({2**tasks} patterns)")
     exact = tasks <= EXACT_TASKS
     if exact:
         signs = 1.0 - 2 * (np.arange(2**tasks)[:, None] >> np.arange(tasks) & 1)
@@ -43,8 +43,12 @@ def sign_flip(deltas: Sequence[float], *, seed: int = 0, flips: int = 10_000) ->
         signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(flips, tasks))
     reached = int((np.abs(signs @ values) >= abs(values.sum()) * (1 - _ROUNDING)).sum())
     if exact:
-        return SignTest(reached / len(signs), tasks, f"exact sign flip of {len(signs)}")
-    return SignTest((reached + 1) / (flips + 1), tasks, f"sampled sign flip of {flips}", seed)
+        return SignTest(
+            reached / len(signs), tasks, f"exact sign-flip test ({len(signs)} patterns)"
+        )
+    return SignTest(
+        (reached + 1) / (flips + 1), tasks, f"sampled sign-flip test ({flips} patterns)", seed
+    )
 
 
 def sign_test(wins: int, losses: int) -> SignTest:

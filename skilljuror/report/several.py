@@ -23,6 +23,7 @@ from skilljuror.report.tables import (
     format_count,
     format_value,
     heading_of,
+    in_words,
     is_number,
     markdown,
 )
@@ -191,9 +192,9 @@ def table_of(found: QueryResult, *, notes: bool = True) -> TableView:
         if name in _ESTIMATES:
             ends = row[f"{name}_low"], row[f"{name}_high"]
             between = "" if ends[0] is None else " to ".join(format_value(name, end) for end in ends)  # fmt: skip
-            reason = row[f"{name}_reason"] or ""
+            reason = in_words(row[f"{name}_reason"] or "")
             note = between or (
-                "" if reason == row.get(NOT_USABLE) else reason
+                "" if row[f"{name}_reason"] == row.get(NOT_USABLE) else reason
             )  # a column of its own says it
             text, note = (between, "") if text == DASH and between else (text, note)
         elif name == "verdict":

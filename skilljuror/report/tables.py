@@ -218,11 +218,16 @@ def _is_blank(column: str, rows: list[dict[str, Any]]) -> bool:
     return bool(rows) and all(cell is None for cell in cells)
 
 
+def in_words(reason: str) -> str:
+    """Return the code of a reason (`zero_passes`) as people read it."""
+    return reason.replace("_", " ")
+
+
 def _cell(column: str, row: dict[str, Any], number: bool, whole: tuple[str, ...]) -> Cell:
     value, reason, lacking = row[column], row.get(f"{column}_reason"), row.get(NOT_USABLE)
     if value is None and (reason or (lacking and column in whole)):
         said = reason is None or reason == lacking  # in a column of its own
-        return Cell(DASH, number, "" if said else str(reason).replace("_", " "))
+        return Cell(DASH, number, "" if said else in_words(str(reason)))
     return Cell(format_value(column, value), number)
 
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
@@ -277,8 +278,6 @@ def page_view(runs: Sequence[RunDetails], title: str = "", notes: Sequence[str] 
 def run_view(details: RunDetails, number: int = 0) -> View:
     """Return what the page shows of one run: name, facts, steps, and the chain of resource and action of
     each use that was taken up, or why there is none."""
-    from skilljuror.report.tables import format_value
-
     record, log, bridges = details.record, details.trajectory, Bridges(details.verdicts)
     facts = []
     if record is not None:
@@ -289,14 +288,18 @@ def run_view(details: RunDetails, number: int = 0) -> View:
         facts.append("this trial has no readable log")
     else:
         agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
+        began = datetime.fromtimestamp(log.started_at, UTC) if log.started_at else None
+        facts += [f"{began:%Y-%m-%d %H:%M} UTC"] if began else []
         facts.append(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
     measures = {measure.metric: measure for measure in details.use}
     minutes = measures.get("agent_minutes")
     if minutes is None or minutes.value is None:
         minutes = measures.get("log_minutes", minutes)
+    short = minutes is not None and minutes.value is not None and minutes.value < 2
+    time = ("seconds", 60, minutes) if short else ("minutes", 1, minutes)
     facts.append(" · ".join(
-        f"{unit} not known ({measure.reason})" if measure.value is None else f"{format_value('', measure.value)} {unit}"
-        for unit, measure in (("minutes", minutes), ("display tokens", measures.get("display_tokens")))
+        f"{unit} not known ({measure.reason})" if measure.value is None else f"{measure.value * factor:,.0f} {unit}"
+        for unit, factor, measure in (time, ("display tokens", 1, measures.get("display_tokens")))
         if measure is not None
     ))  # fmt: skip
     steps = list(_steps(details, log, bridges, number)) if log is not None else []

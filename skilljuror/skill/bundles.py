@@ -11,10 +11,11 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from skilljuror.base.errors import BundleError
-from skilljuror.base.skill import Blob, Bundle, BundleIssue, Skill, is_root_name
+from skilljuror.base.skill import Blob, Bundle, BundleIssue, Skill, is_root_name, name_key
 from skilljuror.skill.markdown import (
     frontmatter_end,
     parse_frontmatter,
@@ -80,16 +81,15 @@ def check_path(path: str) -> None:
         raise BundleError(f"{path!r} is in a folder named SKILL.md", file=path)
 
 
-def name_key(path: str) -> str:
-    """Return what macOS and Windows compare of a name: neither case nor Unicode form."""
-    return unicodedata.normalize("NFC", path).casefold()
-
-
 def look_alike(path: str, names: Iterable[str]) -> str:
-    """Return words about the name that these systems take for a missing `path`; empty without one."""
-    key = name_key(path)
-    alike = next((name for name in names if name_key(name) == key), None)
+    """Return words about the name that macOS and Windows take for a missing `path`; empty without one."""
+    alike = _by_key(frozenset(names)).get(name_key(path))
     return f" ({alike!r} differs in case or Unicode form)" if alike else ""
+
+
+@lru_cache(maxsize=8)
+def _by_key(names: frozenset[str]) -> dict[str, str]:
+    return {name_key(name): name for name in sorted(names, reverse=True)}
 
 
 class ReadBudget:

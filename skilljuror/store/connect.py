@@ -37,6 +37,8 @@ _LOCKED: Config = {
 _READ_ONLY: Config = {**_LOCKED, "threads": 1}
 """One thread adds numbers in a fixed order, so that answers are reproducible to the last digit."""
 _MAGIC = slice(8, 12)
+PART = 20_000
+"""Most rows of a part of an answer."""
 _RETRY_SECONDS = 0.1
 _INTERRUPTED = "Query interrupted"
 """DuckDB's message for a signal during a query."""
@@ -213,8 +215,7 @@ class QueryResult(NamedTuple):
 
 
 class Reader:
-    """A locked view of one database, or of shards. All rows are fetched at once, because a partly read result keeps
-    DuckDB's connection busy."""
+    """A locked view of one database, or of shards."""
 
     def __init__(
         self,
@@ -232,15 +233,22 @@ class Reader:
         self.path = path
         """The database file."""
 
-    def rows(self, sql: str, params: Params = None) -> QueryResult:
-        """Run one statement with bound parameters. Raises QueryError, and StoreError for a damaged file."""
+    def rows(self, sql: str, params: Params = None, most: int | None = None) -> QueryResult:
+        """Run one statement with bound parameters; return all rows, or at most `most`. Raises QueryError, and
+        StoreError for a damaged file."""
         with self._statement(sql) as connection:
-            connection.execute(sql, dict(params) if params else None)
-            if not connection.description:
-                raise _no_rows()
+            columns = _executed(connection, sql, params)
             return QueryResult(
-                tuple(name for name, *_ in connection.description), connection.fetchall()
+                columns, connection.fetchmany(most) if most else connection.fetchall()
             )
+
+    def parts(self, sql: str, params: Params = None) -> Iterator[QueryResult]:
+        """Yield the rows of one statement in parts of at most `PART`; one part if there is no row. Raises as `rows`."""
+        with self._statement(sql) as connection:
+            columns = _executed(connection, sql, params)
+            yield QueryResult(columns, rows := connection.fetchmany(PART))
+            while len(rows) == PART and (rows := connection.fetchmany(PART)):
+                yield QueryResult(columns, rows)
 
     def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
         """Return the same rows as a pandas DataFrame. Raises as `rows`."""
@@ -303,6 +311,14 @@ class Reader:
             ) from error
         except duckdb.Error as error:
             raise QueryError(_one_line(error)) from error
+
+
+def _executed(connection: duckdb.DuckDBPyConnection, sql: str, params: Params) -> tuple[str, ...]:
+    """Run a statement; return its columns."""
+    connection.execute(sql, dict(params) if params else None)
+    if not connection.description:
+        raise _no_rows()
+    return tuple(name for name, *_ in connection.description)
 
 
 @contextmanager

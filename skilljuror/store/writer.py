@@ -84,7 +84,8 @@ class Store:
                 "CREATE OR REPLACE TEMP TABLE named AS SELECT unnest($names::VARCHAR[]) AS name, $judge::VARCHAR AS judge",
                 {"names": list(names), "judge": judge},
             )
-            for statement in self._statements_of(kind):
+            counts = self._statements_of("verdict_counts") if kind == "runs" else ()
+            for statement in (*self._statements_of(kind), *counts):
                 self._connection.execute(statement)
 
     def put_plan(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> None:
@@ -151,6 +152,7 @@ class Store:
             self.put("judged", inputs, names, judge)
             self.put("verdicts", verdicts)
             self.put("unit_uses", uses)
+            self.put("verdict_counts", (), names)
 
     def put_judge_calls(
         self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]

@@ -18,7 +18,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from skilljuror.base.errors import HarnessError, StudyError, UsageError
+from skilljuror.base.errors import AgentMissing, HarnessError, StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.results import CheckOutcome, CheckResult
 from skilljuror.base.skill import is_root_name
@@ -388,7 +388,7 @@ def _jobs(
     with their files below `stuffings`. A harness with its own agents runs them for the solution and nothing."""
     try:
         online = not all(agent.scripted for agent in agents_of(plan.config, harness).values())
-    except UsageError:  # the agent is not installed: it has a model, and no task needs it here
+    except AgentMissing:  # it has a model, and no task needs it here
         online = True
     for task in plan.tasks:
         task_dir = (base / task.path).resolve()

@@ -398,3 +398,12 @@ def test_leads_of_two_lists_that_each_section_has_keep_their_lists():
     after = rewrite(swapped.format("Lid") + part.format("Base"))
     before = rewrite(part.format("Lid") + part.format("Base"))
     assert "edit.order medium" in loud(after, before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Cap: {0} handoffs per run.", "{0} calls a minute are allowed.", "- {0} retries at most"],
+)
+def test_a_number_that_begins_a_text_is_a_number(text):
+    before, after = (rewrite(f"{LOAD}{FIRE}{text.format(one)}\n\n{COOL}") for one in (2, 40))
+    assert loud(after, before) == ["edit.number high"]

@@ -47,12 +47,14 @@ def place(tmp_path):
     return tmp_path
 
 
-def test_examples_work_in_the_order_of_the_help(place):
+def test_examples_work_one_after_the_other(place):
     env = {**os.environ, "HOME": str(place / "home")}
-    for example in (one["example"] for panel in PANELS.values() for one in panel.values()):
+    examples = [one["example"] for panel in PANELS.values() for one in panel.values()]
+    examples.sort(key=lambda example: example.split()[0] != "init")  # a study before it runs
+    for example in examples:
         name = example.split()[0]
-        if name == "demo":
-            continue  # 200 trials; tests of the packaged study run it
+        if name in {"demo", "view"}:
+            continue  # 200 trials, which tests of the packaged study run; a page until it is stopped
         if name == "heat":  # of the study that an earlier example ran
             ingest_trials(place / "out" / "study")
         done = subprocess.run(

@@ -16,9 +16,9 @@ LOG = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 PAGE = ROOT / "docs" / "read-your-logs.md"
 COLUMNS = (
-    "skill,project,person,model,offered,opened,unknown,open_rate,offered_before,opened_before,unknown_before,"
-    "open_rate_before,change,change_low,change_high,opened_unlisted,opened_unlisted_before,uses,failed,"
-    "tokens_shown,tokens_shown_before,usd,usd_unknown,listing_month_usd,listing_month_usd_unknown"
+    "skill,project,person,model,offered,opened,opened_offered,unknown,open_rate,offered_before,opened_before,"
+    "opened_offered_before,unknown_before,open_rate_before,change,change_low,change_high,uses,failed,tokens_shown,"
+    "tokens_shown_before,usd,usd_unknown,listing_month_usd,listing_month_usd_unknown,period_start,period_end"
 )
 TODAY = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
 
@@ -70,13 +70,45 @@ def test_the_alert_of_the_docs_fires_in_the_week_of_a_real_drop_alone(home):
     assert [done.returncode for done in found] == [0, 0, 1], [done.stderr for done in found]
     assert [done.stdout for done in found[:2]] == ["", ""]  # cron sends no mail
     assert [done.stderr for done in found[:2]] == ["", ""]
-    head, _, row = found[2].stdout.splitlines()[:3]
-    assert head.split()[:6] == ["skill", "change", "change_low", "change_high", "offered", "opened"]
-    assert row.split()[:2] == ["tide-table", "-0.833"]
-    assert row.split()[4:6] == ["12", "1"]
-    assert "sea:buoys" not in found[2].stdout
-    unknown = ask(home, "usage", "--rows", "unknown", "--fail-on-rows")
-    assert unknown.returncode == 1  # 28 days: no period before
+    period, line = found[2].stdout.splitlines()
+    drop = "tide-table: opened in 1 of 12 runs (8%) that were offered it, before in 11 of 12 runs (92%): -83 points"
+    assert line.startswith(drop)
+    assert period.endswith("UTC")
+    unknown = ask(home, "usage", "--since", "7d", "--rows", "unknown", "--fail-on-rows")
+    assert (unknown.returncode, unknown.stdout) == (0, "")
+
+
+def test_seven_days_are_seven_days_for_each_question(home):
+    """To the hour, and without what a wrong clock dates in the future."""
+    logs = home / ".claude" / "projects" / "-w-harbour"
+    for number, hours in enumerate((1, 7 * 24 - 1, 7 * 24 + 2, -48)):
+        started = datetime.now(UTC) - timedelta(hours=hours)
+        write_session(logs, number, 0)
+        file = logs / f"5e551000-0000-4000-8000-{number:012}.jsonl"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(
+            re.sub(r"\d{4}-\d\d-\d\dT\d\d", f"{started:%Y-%m-%dT%H}", text), encoding="utf-8"
+        )
+    for by, name in (("skill", "opened"), ("version", "runs")):
+        (row,) = (
+            row
+            for row in json.loads(ask(home, "usage", "--by", by, "--since", "7d", "--json").stdout)
+            if row["skill"] == "tide-table"
+        )
+        assert row[name] == 2, by
+
+
+def test_what_a_log_does_not_list_is_unknown_and_opened_is_opened(tmp_path):
+    """Gemini's logs have no list of Skills; `usage` and the list of Skills count the same runs as opened."""
+    gemini = GOLDENS / "gemini-chat"
+    assert call("ingest", gemini, "--study", "s", cwd=tmp_path).returncode == 0
+    rows = json.loads(call("usage", "s", "--json", cwd=tmp_path).stdout)
+    skills = json.loads(call("query", "s", "skills_opened", "--json", cwd=tmp_path).stdout)
+    assert rows
+    assert {row["offered"] for row in rows} == {None}
+    assert {row["open_rate"] for row in rows} == {None}
+    opened = {row["skill"]: row["opened"] for row in skills}
+    assert {row["skill"]: row["opened"] for row in rows} == opened
 
 
 def test_own_logs_need_no_study_and_a_second_look_reads_nothing(home):
@@ -85,7 +117,7 @@ def test_own_logs_need_no_study_and_a_second_look_reads_nothing(home):
     assert first.returncode == 0, first.stderr
     place = home / ".local" / "share" / "skilljuror" / "usage"
     assert f"into {place}; delete that folder to forget them" in first.stderr
-    assert "2 were offered and never opened; listing them costs $0.00 a month" in first.stderr
+    assert "2 were offered and never used; listing them costs $0.00 a month" in first.stderr
     second = ask(home, "usage")
     assert second.stdout == first.stdout
     assert "into" not in second.stderr
@@ -134,7 +166,11 @@ def test_a_machine_without_logs_and_a_wrong_date_are_refused(tmp_path, home):
 def test_the_table_of_the_readme_is_that_of_the_command(tmp_path):
     assert call("ingest", GOLDENS, "--study", "gold", cwd=tmp_path).returncode == 0
     done = ask(tmp_path, "usage", "gold", "--since", "2026-02-01")
-    shown = [line.rstrip() for line in done.stdout.splitlines() if " = " not in line]
+    shown = [
+        line.rstrip()
+        for line in done.stdout.splitlines()
+        if " = " not in line and "UTC" not in line
+    ]
     assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -159,3 +195,14 @@ def test_dollars_are_those_that_a_reader_of_the_log_computes(home):
         assert rows[skill]["listing_month_usd"] == pytest.approx(month, rel=1e-6)
     assert rows["init"]["usd"] == 0.0
     assert 0 < rows["tide-table"]["usd"] < rows["tide-table"]["tokens_shown"] * per_token
+
+
+def test_an_alert_that_can_read_no_log_is_refused(tmp_path):
+    """An agent that changes its format must not silence the alarm."""
+    logs = tmp_path / ".claude" / "projects" / "-w-harbour"
+    logs.mkdir(parents=True)
+    changed = LOG.read_text(encoding="utf-8").replace('"message"', '"msg"')
+    (logs / "changed.jsonl").write_text(changed, encoding="utf-8")
+    done = ask(tmp_path, "usage", "--fail-on-rows")
+    assert done.returncode == 2
+    assert "no log could be read (1 file): skilljuror query" in complaint(done)

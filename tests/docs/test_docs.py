@@ -54,6 +54,8 @@ def test_changelog_names_the_version():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"## [{__version__}]" in text
     assert f'version = "{__version__}"' in project
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in citation
 
 
 def test_hand_written_pages_have_at_most_30000_words():

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,22 @@ def test_the_hook_runs_the_command_of_the_action(repository):
     git(repository, "update-ref", "refs/remotes/origin/HEAD", "HEAD~1")
     done = call(*words, cwd=repository)
     assert (done.returncode, "csv-report: fail" in done.stdout) == (1, True), done.stdout
+
+
+def test_the_workflow_tries_the_action_on_an_addition_and_on_a_reversed_duty(tmp_path):
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    folder = tmp_path / "repository"
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    git(tmp_path, "init", "-q", folder)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    said = []
+    for step in workflow["jobs"]["action"]["steps"]:
+        if step.get("uses") == "./":
+            said.append(run_action(folder, **step["with"])[0])
+        elif "commit" in step.get("run", ""):
+            subprocess.run(["bash", "-e", "-c", step["run"]], cwd=folder, check=True)
+    assert said == [0, 1]
 
 
 def scripted(name, place, action):

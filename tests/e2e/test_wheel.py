@@ -34,7 +34,7 @@ CORE_MEGABYTES = 250
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_wheel_builds_and_queries_alone_and_runs_the_demo_with_its_extra(tmp_path):
+def test_the_wheel_builds_queries_and_runs_the_demo_alone_and_draws_with_its_extra(tmp_path):
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, cwd=ROOT)
     wheel = next(tmp_path.glob("*.whl"))
     run(sys.executable, "-m", "venv", "fresh", cwd=tmp_path)
@@ -52,16 +52,13 @@ def test_the_wheel_builds_and_queries_alone_and_runs_the_demo_with_its_extra(tmp
     read = "import skilljuror; print(len(skilljuror.open_study('logs').rows('trajectories')))"
     assert int(run(python, "-c", read, cwd=tmp_path)) > 0
 
-    plain = json.loads(run(command, "demo", "--out", "plain", "--json", cwd=tmp_path))
-    assert [note for note in plain["notes"] if "skilljuror[report]" in note]
-    assert Path(tmp_path, plain["report"]).is_file()
-    assert not (tmp_path / "plain" / "report" / "figures").exists()
-
-    run(*install, "-c", ROOT / "requirements.txt", f"{wheel}[report]", cwd=tmp_path)
     summary = json.loads(run(command, "demo", "--out", "study", "--json", cwd=tmp_path))
+    assert [note for note in summary["notes"] if "skilljuror[report]" in note]
     assert summary["trials"] > 0
     assert Path(tmp_path, summary["report"]).is_file()
+    assert not (tmp_path / "study" / "report" / "figures").exists()
     assert Path(summary["real_study"]).is_file()
+    run(*install, "-c", ROOT / "requirements.txt", f"{wheel}[report]", cwd=tmp_path)
     run(command, "report", "study", "--out", "fresh-report", "--no-quotes", cwd=tmp_path)
     assert differing(tmp_path / "fresh-report") == [], "reports/demo is stale: make reports"
     where = run(python, "-c", "import skilljuror; print(skilljuror.__file__)", cwd=tmp_path)

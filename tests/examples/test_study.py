@@ -36,6 +36,15 @@ def test_the_study_of_a_real_agent_is_the_same_but_for_who_acts(study):
     assert real.model_copy(update=same) == study
 
 
+def test_every_study_is_in_the_readme_with_its_trials_and_who_acts():
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for path in EXAMPLES.glob("*.yaml"):
+        told = StudyConfig.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        trials = len(told.tasks) * len(told.conditions) * told.trials_per_cell
+        assert f"| `{path.name}` | {trials}, {told.agent.name}".lower() in readme.lower()
+        assert all((EXAMPLES / task.path / "task.toml").is_file() for task in told.tasks)
+
+
 def test_every_task_is_described_for_a_reader():
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert [task.name for task in TASKS if f"`{task.name}`" not in readme] == []

@@ -208,6 +208,6 @@ def test_a_source_without_anything_to_disclose_has_no_pd_and_says_so(tmp_path) -
         ("origin", None),
     ]
     assert record.not_built == {
-        "pd": "nothing to disclose: no section of the root says that only some runs need it"
+        "pd": "nothing to disclose: no section that can move says when it is needed"
     }
     assert verify_build(tmp_path / "out").proved

@@ -33,10 +33,10 @@ def test_code_keeps_its_paths_to_the_letter(line):
     assert f"Or run `{line}`." in lines
 
 
-def test_prose_names_a_skill_inside_a_skill_by_its_new_path():
+def test_a_skill_inside_a_skill_keeps_its_path():
     text = (
         "# Kiln\n\nRead `glazes/SKILL.md` first, then glazes/SKILL.md again.\n\n## Setup\n\nText.\n"
     )
     inner = "---\nname: glazes\ndescription: Glazes.\n---\n# Glazes\n\nText.\n"
     told = _told(text, **{"glazes/SKILL.md": inner})
-    assert "Read `references/glazes.md` first, then references/glazes.md again." in told
+    assert "Read `glazes/SKILL.md` first, then glazes/SKILL.md again." in told

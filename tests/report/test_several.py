@@ -301,7 +301,7 @@ def test_markdown_has_intervals_and_reasons_in_its_cells(tmp_path, one):
         if line.startswith("| ")
     ]
     assert len({line.count(" | ") for line in rows}) == 1
-    assert "| 0.0 % (fewer than 8 tasks) | – (zero\\_passes) |" in text
+    assert "| 0.0 % (fewer than 8 tasks) | – (zero passes) |" in text
 
 
 def test_studies_without_a_verifier_have_no_rate_and_say_so(tmp_path):

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import duckdb
 import httpx
 import pytest
 
@@ -209,6 +210,21 @@ def test_the_cells_of_a_plan_lead_to_its_trials(planned, visitor):
     assert page.count(">1 of 1<") == passes
     assert page.count(">0 of 1<") == 3 - passes
     assert "Scripted policy" in page
+
+
+def test_a_trial_that_no_figure_may_use_counts_in_no_cell(tmp_path):
+    """One of three trials is missing: its cell has a dash, not 0 of 1."""
+    study = run_example(tmp_path)
+    ingest_trials(study)
+    trials = run(study / "study.duckdb", "trials").records()
+    passed = next(row for row in trials if row["strict"])
+    with duckdb.connect(str(study / "study.duckdb")) as database:
+        database.execute("DELETE FROM trials WHERE trial = ?", [passed["trial"]])
+    with view_page(study) as (address, _), ReviewClient(address) as client:
+        page = client.get("/").text
+    assert f'aria-label="{passed["trial"]}: missing"' in page
+    assert page.count(" of 1<") == 2
+    assert page.count(">–<") == 1
 
 
 def test_the_report_is_shown_if_it_is_as_new_as_the_database(planned, visitor):

@@ -49,17 +49,24 @@ def rounded(value):
     return [*map(rounded, value)] if isinstance(value, list | tuple) else value
 
 
-def everything(study: Path) -> dict[str, list[str]]:
-    """The rows of every table and view, and every answer in its order."""
+def tables(study: Path) -> dict[str, list[str]]:
+    """The rows of every table and view."""
     with open_read(StudyFolder(study).readable()) as reader:
-        found = {
+        return {
             name: sorted(repr(rounded(row)) for row in run(reader, f"SELECT * FROM {name}").rows)
             for (name,) in run(reader, TABLES).rows
         }
-        return found | {
+
+
+def everything(study: Path) -> dict[str, list[str]]:
+    """The rows of every table and view, and every answer in its order."""
+    rows = tables(study)
+    with open_read(StudyFolder(study).readable()) as reader:
+        answers = {
             f"question {one.name}": [repr(rounded(row)) for row in run(reader, one.name).rows]
             for one in catalog()
         }
+    return rows | answers
 
 
 def separated(first: str, count: int) -> str:
@@ -92,7 +99,7 @@ def whole(fleet, tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("count", [1, 3, 7])
+@pytest.mark.parametrize("count", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 7))])
 def test_shards_hold_every_row_and_answer_of_one_database(count, fleet, whole, tmp_path):
     shards = everything(ingested(tmp_path, [fleet], count))
     assert len([path for path in StudyFolder(tmp_path).shards if run_count(path)]) >= min(count, 3)
@@ -150,7 +157,7 @@ def test_of_a_run_in_two_shards_the_later_one_counts_whole(tmp_path):
     study = ingested(tmp_path / "study", [tmp_path / "copies"], 3)
     found = run(StudyFolder(study).readable(), "SELECT source, steps FROM trajectories").rows
     assert found == [(str(log), 2)]
-    rows = everything(study)
+    rows = tables(study)
     assert (len(rows["steps"]), len(rows["sources"])) == (2, 2)
     alone = StudyFolder(study).shard(shard_of(later, 3), 3)
     for table in (*RUN_TABLES, "readings"):
@@ -178,8 +185,13 @@ def test_two_splits_and_a_database_do_not_mix(tmp_path):
     with pytest.raises(UsageError, match="holds shards; add --shard"):
         ingest_logs(study, [GOLDENS])
     (tmp_path / "1-of-3").mkdir()
-    with pytest.raises(StudyError, match="shards of 2 and shards of 3"):
+    with pytest.raises(StudyError, match=r"two splits.*: 1-of-2, 1-of-3, 2-of-2"):
         StudyFolder(study).readable()
+
+
+@pytest.fixture(scope="module")
+def one_shard(tmp_path_factory):
+    return ingested(tmp_path_factory.mktemp("one"), [GOLDENS / "codex-rollout"], 1)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +205,10 @@ def test_two_splits_and_a_database_do_not_mix(tmp_path):
         "FROM read_text('{other}')",
     ],
 )
-def test_sql_reads_the_shards_and_nothing_else(sql, tmp_path):
-    study = ingested(tmp_path, [GOLDENS / "codex-rollout"], 1)
-    shard = StudyFolder(StudyFolder(study).shard(1, 1)).database
+def test_sql_reads_the_shards_and_nothing_else(sql, one_shard):
+    shard = StudyFolder(StudyFolder(one_shard).shard(1, 1)).database
     before = shard.read_bytes()
-    with open_read(StudyFolder(study).readable()) as reader, pytest.raises(QueryError):
+    with open_read(StudyFolder(one_shard).readable()) as reader, pytest.raises(QueryError):
         reader.rows(sql.format(shard=shard, other=ROOT / "README.md"))
     assert shard.read_bytes() == before
 
@@ -209,15 +220,11 @@ def test_a_damaged_shard_is_named(tmp_path):
         pass
 
 
-def test_an_export_of_shards_is_that_of_one_database(tmp_path):
-    logs = [GOLDENS / "codex-rollout"]
-    ingested(tmp_path / "whole", logs, 0)
-    ingested(tmp_path / "shards", logs, 2)
-    counts = {}
-    for name in ("whole", "shards"):
-        counts[name] = export(StudyFolder(tmp_path / name).readable(), tmp_path / "out" / name)
-    assert counts["shards"] == counts["whole"]
-    one, other = (tmp_path / "out" / name / "dictionary.csv" for name in counts)
+def test_an_export_of_shards_is_that_of_one_database(one_shard, tmp_path):
+    study = StudyFolder(one_shard)
+    whole = StudyFolder(study.shard(1, 1)).database
+    assert export(study.readable(), tmp_path / "shards") == export(whole, tmp_path / "whole")
+    one, other = (tmp_path / name / "dictionary.csv" for name in ("shards", "whole"))
     assert one.read_text() == other.read_text()
 
 
@@ -225,20 +232,21 @@ def test_a_killed_shard_is_missing_and_the_same_command_completes_it(tmp_path):
     logs = ChangingLogs(tmp_path / "logs")
     for session in range(30):
         logs.grow_head(session, 20)
+    number, shards = shard_of("projects", 2), StudyFolder(tmp_path / "shards")
     command = [
         sys.executable, "-m", "skilljuror", "ingest", str(logs.root), "--study", "shards", "--jobs", "1",
+        "--shard", f"{number}/2",
     ]  # fmt: skip
-    number = shard_of("projects", 2)
-    for other in {1, 2} - {number}:
-        subprocess.run([*command, "--shard", f"{other}/2"], cwd=tmp_path, check=True)
-    place = StudyFolder(StudyFolder(tmp_path / "shards").shard(number, 2))
-    killed = subprocess.Popen([*command, "--shard", f"{number}/2"], cwd=tmp_path)
-    until(place.database.with_name("study.duckdb.new").exists)
+    ingest_logs(shards.shard(3 - number, 2), [logs.root], wanted=LogFilter(shard=(3 - number, 2)))
+    place = StudyFolder(shards.shard(number, 2))
+    killed = subprocess.Popen(command, cwd=tmp_path)
+    until(
+        lambda: place.database.with_name("study.duckdb.new").exists() or killed.poll() is not None
+    )
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     with pytest.raises(StudyError, match=f"shard {number} of 2 is missing"):
-        StudyFolder(tmp_path / "shards").readable()
-    subprocess.run([*command, "--shard", f"{number}/2"], cwd=tmp_path, check=True)
-    whole = ["whole" if word == "shards" else word for word in command]
-    subprocess.run(whole, cwd=tmp_path, check=True)
-    assert everything(tmp_path / "shards") == everything(tmp_path / "whole")
+        shards.readable()
+    subprocess.run(command, cwd=tmp_path, check=True)
+    ingest_logs(tmp_path / "whole", [logs.root])
+    assert tables(shards.root) == tables(tmp_path / "whole")

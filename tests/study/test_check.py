@@ -101,6 +101,13 @@ def test_no_agent_needs_to_be_installed(tmp_path):
     assert (task.verdict, task.solution, task.empty) == ("ok", 1, 0)
 
 
+def test_an_unknown_agent_is_refused(tmp_path):
+    study = study_of(tmp_path, sound=SOLUTION)
+    edit_study(study, agent={"name": "scriptd"})
+    with pytest.raises(UsageError, match="unknown agent 'scriptd'"):
+        check_study(study)
+
+
 @pytest.mark.slow
 def test_the_command_fails_where_a_task_does(tmp_path):
     study_of(tmp_path, broken={**SOLUTION, "tests/test.sh": NEVER})

@@ -85,17 +85,20 @@ class ProcessEnvironment(BaseEnvironment):
         words += ["--proc", "/proc", "--dev", "/dev", "--chdir", cwd or "/app"]
         path = f"{self.path}:/usr/local/bin:/usr/bin:/bin".lstrip(":")
         places = {"APP_DIR": "/app", "LOGS_DIR": "/logs", "TESTS_DIR": "/tests"}
-        process = await asyncio.create_subprocess_exec(
+        starting = asyncio.ensure_future(asyncio.create_subprocess_exec(
             *words, "--", "bash", "-c", command,
             env={"PATH": path, "HOME": "/root", "TMPDIR": "/tmp", **places, **(self._merge_env(env) or {})},
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+        ))  # fmt: skip
         try:
+            # A start that is cancelled halfway leaves a bwrap that outlives its parent.
+            process = await asyncio.shield(starting)
             out, err = await asyncio.wait_for(process.communicate(), timeout_sec)
         except TimeoutError as error:
             raise RuntimeError(f"Command timed out after {timeout_sec} seconds") from error
         finally:
+            process = await starting
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@
 -- column overridden: of these, items that a reviewer accepted
 -- column rejected: of these, items for which a reviewer rejected the variant
 -- column unresolved: negative - overridden - rejected
--- column accepted: yes + overridden
+-- column accepted: yes + overridden; null where no model was asked
 -- column accepted_rate: accepted / items
 SELECT
     coalesce(variant, 'all') AS variant,
@@ -33,8 +33,8 @@ SELECT
     count(*) FILTER (WHERE outcome = 'rejected') AS rejected,
     count(*) FILTER (WHERE outcome = 'unresolved') AS unresolved,
     count(*) FILTER (WHERE outcome = 'unanswered') AS unanswered,
-    count(*) FILTER (WHERE outcome IN ('accepted', 'overridden')) AS accepted,
-    count(*) FILTER (WHERE outcome IN ('accepted', 'overridden')) / count(*) AS accepted_rate
+    if(count(answer) = 0, NULL, count(*) FILTER (WHERE outcome IN ('accepted', 'overridden'))) AS accepted,
+    accepted / count(*) AS accepted_rate
 FROM rubric_items
 GROUP BY GROUPING SETS ((variant, item), (variant), ())
 HAVING count(*) > 0

@@ -9,7 +9,7 @@
 --   does not attract agents, or is not needed.
 -- column bundled: part of the agent program itself
 -- column trajectories: runs that were offered it or touched it
--- column offered: runs whose log lists it; a log without a list adds no offer
+-- column offered: runs whose log lists it; null if no log has a list of Skills
 -- column activated: runs in which the harness put its SKILL.md into the context, by the log
 -- column read: runs that read content of its SKILL.md
 -- column opened: runs that activated, read, ran or imported any of its resources; null if unknown in all
@@ -56,7 +56,7 @@ SELECT
     skill,
     bool_or(coalesce(t.bundled, o.bundled)) AS bundled,
     count(*) AS trajectories,
-    count(o.trajectory) AS offered,
+    if((SELECT bool_or(offered_known) FROM trajectories), count(o.trajectory), NULL) AS offered,
     count(*) FILTER (WHERE t.activated) AS activated,
     count(*) FILTER (WHERE t.read) AS read,
     if(bool_and(s.opened IS NULL), NULL, count(*) FILTER (WHERE t.opened)) AS opened,

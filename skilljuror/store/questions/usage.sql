@@ -1,11 +1,12 @@
 -- question: Which skills were offered, opened and used, and what changed?
 -- section: RQ3
 -- grain: one row is one skill, and project, person or model if asked for, in either period
--- columns: skill, project, person, model, offered, opened, unknown, open_rate, offered_before, opened_before,
---   unknown_before, open_rate_before, change, change_low, change_high, opened_unlisted, opened_unlisted_before, uses,
---   failed, tokens_shown, tokens_shown_before, usd, usd_unknown, listing_month_usd, listing_month_usd_unknown
--- first: skill, project, person, model, offered, opened, uses, failed, tokens_shown, usd, change, change_low,
---   change_high, listing_month_usd, opened_unlisted, open_rate
+-- columns: skill, project, person, model, offered, opened, opened_offered, unknown, open_rate, offered_before,
+--   opened_before, opened_offered_before, unknown_before, open_rate_before, change, change_low, change_high, uses,
+--   failed, tokens_shown, tokens_shown_before, usd, usd_unknown, listing_month_usd, listing_month_usd_unknown,
+--   period_start, period_end
+-- first: skill, project, person, model, offered, opened, open_rate, uses, failed, tokens_shown, usd, change, change_low,
+--   change_high, listing_month_usd, unknown, open_rate_before
 -- sums: uses, failed, tokens_shown, usd, listing_month_usd
 -- place: 1
 -- params: days=28, since=null, until=null, skill=null, by=skill|project|person|model, rows=all|changed|unknown|unused
@@ -15,19 +16,18 @@
 -- empty: No run has a time, or none was offered a skill or touched one in these periods.
 -- column skill: its name; of a plugin's, with the plugin
 -- column project: name of the run's working folder, with `by=project`; null if unknown, as person and model
--- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
---   in the future) that were offered it, by their log or variant; with `since` the days from then until today
--- column opened: of these, runs that activated, read, ran or imported any of its resources
--- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it; they are in no
---   rate, and `opened` is null if all are
--- column open_rate: opened / (offered - unknown)
--- column offered_before: the same in as many days before, as all `…_before`
+-- column offered: runs of the period whose log or variant lists it; null if no log of the period has a list of Skills
+-- column opened: runs that activated, read, ran or imported any of its resources, whether or not their log lists it;
+--   null if only a tool that skilljuror does not know may have opened it
+-- column opened_offered: of `offered`, runs that opened it; null without one in which that is known
+-- column unknown: of `offered`, runs in which only such an unknown tool may have opened it; they are in no rate
+-- column open_rate: opened_offered / (offered - unknown)
+-- column offered_before: the same in a period as long before, as all `…_before`
 -- column change: open_rate - open_rate_before, a fraction; null unless it was offered in both periods
 -- column change_low: lower end of Newcombe's 95 % interval of the change. `rows=changed` gives the rows whose interval
---   excludes zero, `rows=unknown` those without one,
---   `rows=unused` those that were offered and not opened
+--   excludes zero, `rows=unknown` those with unknown runs in either period, `rows=unused` those that were offered and
+--   never touched
 -- column change_high: upper end
--- column opened_unlisted: runs that opened it although their log does not list it as offered
 -- column uses: resource events except authoring and mentions
 -- column failed: uses that failed
 -- column tokens_shown: estimated tokens of its text that reached a context, at four bytes a token, repeats included
@@ -37,41 +37,56 @@
 -- column listing_month_usd: estimated dollars of its entry in the list of skills in 30 days at the rate of this period,
 --   or, if the first run is later, of its days since then (at least 7), over the runs where they are known
 -- column listing_month_usd_unknown: other runs that were offered it
+-- column period_start: start of the period, UTC: `since`, or `days` days before its end
+-- column period_end: its end: of the day `until`; by default now with `since`, else of the day of the latest run that
+--   is not dated in the future
 WITH latest AS (
-    SELECT coalesce(
-        CAST($until AS DATE),
-        if(CAST($since AS VARCHAR) IS NULL, NULL, CAST(make_timestamp(epoch_us(now())) AS DATE)),  -- UTC
-        max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))
-    ) AS last, min(CAST(started_at AS DATE)) AS first FROM trajectories
+    SELECT
+        coalesce(
+            CAST($until AS DATE) + INTERVAL 1 DAY,
+            if(CAST($since AS VARCHAR) IS NULL, NULL, make_timestamp(epoch_us(now()))),  -- UTC
+            max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now()))) + INTERVAL 1 DAY
+        ) AS last,
+        min(started_at) AS first
+    FROM trajectories
 ),
 ends AS (
-    SELECT
-        last, greatest(7, date_diff('day', first, last) + 1) AS recorded,
-        greatest(1, coalesce(
-            floor(epoch(last + INTERVAL 1 DAY - CAST($since AS TIMESTAMP)) / 86400), CAST($days AS INTEGER)
-        ))::INTEGER AS days
-    FROM latest
+    SELECT last, coalesce(CAST($since AS TIMESTAMP), last - to_days(CAST($days AS INTEGER))) AS start, first FROM latest
 ),
-periods AS (
+dated AS (
     SELECT
-        t.trajectory, least(e.days, e.recorded) AS days,
+        t.trajectory, t.offered_known OR t.trial IS NOT NULL AS listing,
+        e.start AS period_start, e.last AS period_end, least(epoch(e.last - e.start) / 86400, greatest(7, epoch(e.last - e.first) / 86400)) AS days,
         if(CAST($by AS VARCHAR) = 'project', t.project, NULL) AS project,
         if(CAST($by AS VARCHAR) = 'person', t.person, NULL) AS person,
         if(CAST($by AS VARCHAR) = 'model', t.model, NULL) AS model,
-        date_diff('day', CAST(t.started_at AS DATE), e.last) >= e.days AS earlier,
+        t.started_at < e.start AS earlier,
         p.cache_read AS cached_price, if(t.cache_write > 0, p.cache_write, p.input) AS price
     FROM trajectories AS t CROSS JOIN ends AS e
     LEFT JOIN prices AS p ON p.model = t.plain_model
-    WHERE date_diff('day', CAST(t.started_at AS DATE), e.last) BETWEEN 0 AND 2 * e.days - 1
+    WHERE t.started_at >= e.start - (e.last - e.start) AND t.started_at < e.last
 ),
-sent AS MATERIALIZED (SELECT * FROM requests),
+periods AS (
+    SELECT
+        *,
+        bool_or(listing AND NOT earlier) OVER (PARTITION BY project, person, model) AS listed,
+        bool_or(listing AND earlier) OVER (PARTITION BY project, person, model) AS listed_before
+    FROM dated
+),
+sent AS MATERIALIZED (FROM requests WHERE trajectory IN (SELECT trajectory FROM periods)),
+held AS (
+    SELECT
+        trajectory, agent, skill, step, until, sum(shown_bytes) / 4 AS tokens,
+        bool_or(shown_bytes IS NULL OR NOT certain) AS unknown
+    FROM stays WHERE trajectory IN (SELECT trajectory FROM periods) GROUP BY ALL
+),
 texts AS (  -- as in context_tokens: tokens times the requests that contain them
     SELECT
         s.trajectory, n.name AS skill,
-        bool_or(s.shown_bytes IS NULL OR NOT s.certain OR b.split - a.split < b.requests - a.requests) AS unknown,
-        sum(s.shown_bytes / 4 * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
-        sum(s.shown_bytes / 4 * coalesce(b.cached - a.cached, 0)) AS cached  -- likewise
-    FROM stays AS s
+        bool_or(s.unknown OR b.split - a.split < b.requests - a.requests) AS unknown,
+        sum(s.tokens * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
+        sum(s.tokens * coalesce(b.cached - a.cached, 0)) AS cached  -- likewise
+    FROM held AS s
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
     LEFT JOIN sent AS z ON z.trajectory = s.trajectory AND z.agent = s.agent AND z.step = s.step
     LEFT JOIN sent AS a ON a.trajectory = s.trajectory AND a.agent = s.agent AND a.step = least(s.step + 1, s.until)
@@ -102,15 +117,17 @@ parts AS (
 ),
 sums AS (
     SELECT
-        skill, project, person, model, days,
-        count(*) FILTER (WHERE offered AND NOT earlier) AS offered,
-        count(*) FILTER (WHERE offered AND opened AND NOT earlier) AS opened,
+        skill, project, person, model, days, period_start, period_end,
+        if(listed, count(*) FILTER (WHERE offered AND NOT earlier), NULL) AS offered,
+        count(*) FILTER (WHERE opened AND NOT earlier) AS opened,
+        count(*) FILTER (WHERE opened IS NULL AND NOT earlier) AS hidden,
+        count(*) FILTER (WHERE offered AND opened AND NOT earlier) AS opened_offered,
         count(*) FILTER (WHERE offered AND opened IS NULL AND NOT earlier) AS unknown,
-        count(*) FILTER (WHERE offered AND earlier) AS offered_before,
-        count(*) FILTER (WHERE offered AND opened AND earlier) AS opened_before,
+        if(listed_before, count(*) FILTER (WHERE offered AND earlier), NULL) AS offered_before,
+        count(*) FILTER (WHERE opened AND earlier) AS opened_before,
+        count(*) FILTER (WHERE opened IS NULL AND earlier) AS hidden_before,
+        count(*) FILTER (WHERE offered AND opened AND earlier) AS opened_offered_before,
         count(*) FILTER (WHERE offered AND opened IS NULL AND earlier) AS unknown_before,
-        count(*) FILTER (WHERE NOT offered AND opened AND NOT earlier) AS opened_unlisted,
-        count(*) FILTER (WHERE NOT offered AND opened AND earlier) AS opened_unlisted_before,
         sum(uses) FILTER (WHERE NOT earlier) AS uses,
         sum(failed) FILTER (WHERE NOT earlier) AS failed,
         sum(bytes) FILTER (WHERE NOT earlier) AS bytes,
@@ -120,32 +137,34 @@ sums AS (
         sum(usd) FILTER (WHERE NOT earlier) AS usd,
         count(listing_usd) FILTER (WHERE offered AND NOT earlier) AS listing_known,
         sum(listing_usd) FILTER (WHERE offered AND NOT earlier) AS listing_usd
-    FROM parts GROUP BY skill, project, person, model, days
+    FROM parts GROUP BY skill, project, person, model, days, period_start, period_end, listed, listed_before
 ),
 rated AS (
     SELECT
-        skill, project, person, model, offered, if(unknown > 0 AND unknown = offered, NULL, opened) AS opened, unknown,
-        opened / nullif(known, 0) AS open_rate, offered_before,
-        if(unknown_before > 0 AND unknown_before = offered_before, NULL, opened_before) AS opened_before, unknown_before,
-        opened_before / nullif(known_before, 0) AS open_rate_before,
-        opened / nullif(known, 0) - opened_before / nullif(known_before, 0) AS change,
-        newcombe_low(opened, known, opened_before, known_before) AS change_low,
-        newcombe_high(opened, known, opened_before, known_before) AS change_high,
-        opened_unlisted, opened_unlisted_before,
+        skill, project, person, model, offered,
+        if(opened = 0 AND hidden > 0, NULL, opened) AS opened,
+        if(known > 0, opened_offered, NULL) AS opened_offered, unknown,
+        opened_offered / nullif(known, 0) AS open_rate, offered_before,
+        if(opened_before = 0 AND hidden_before > 0, NULL, opened_before) AS opened_before,
+        if(known_before > 0, opened_offered_before, NULL) AS opened_offered_before,
+        unknown_before, opened_offered_before / nullif(known_before, 0) AS open_rate_before,
+        opened_offered / nullif(known, 0) - opened_offered_before / nullif(known_before, 0) AS change,
+        newcombe_low(opened_offered, known, opened_offered_before, known_before) AS change_low,
+        newcombe_high(opened_offered, known, opened_offered_before, known_before) AS change_high,
         CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a period without a row has no event: zero
         CAST(coalesce(failed, 0) AS BIGINT) AS failed,  -- likewise
         CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
         CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before,  -- likewise
         if(shown = 0, 0, usd) AS usd, shown - text_known AS usd_unknown,
         listing_usd * 30 / days AS listing_month_usd, offered - listing_known AS listing_month_usd_unknown,
-        s.opened + opened_unlisted AS place
-    FROM (SELECT *, offered - unknown AS known, offered_before - unknown_before AS known_before FROM sums) AS s
+        period_start, period_end
+    FROM (SELECT *, offered - unknown AS known, offered_before - unknown_before AS known_before FROM sums)
 )
-SELECT * EXCLUDE (place) FROM rated
+FROM rated
 WHERE CASE CAST($rows AS VARCHAR)
     WHEN 'changed' THEN change_low > 0 OR change_high < 0
-    WHEN 'unknown' THEN change IS NULL
-    WHEN 'unused' THEN place = 0 AND offered > 0 AND unknown = 0
+    WHEN 'unknown' THEN unknown > 0 OR unknown_before > 0
+    WHEN 'unused' THEN offered > 0 AND uses = 0 AND unknown = 0
     ELSE true
 END
-ORDER BY place DESC, listing_month_usd DESC NULLS LAST, offered DESC, skill, project, person, model;
+ORDER BY opened DESC NULLS LAST, listing_month_usd DESC NULLS LAST, offered DESC, skill, project, person, model;

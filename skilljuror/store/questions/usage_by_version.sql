@@ -3,8 +3,8 @@
 -- grain: one row is one skill, version (or reason why it is unknown), week if asked for, and judge
 -- columns: skill, version, version_reason, week, judge, first_seen, last_seen, runs, offered, opened, open_rate,
 --   open_reason, offered_after, change, change_low, change_high, change_reason, uptake_low, uptake_high, uptake_reason,
---   tokens_shown, run_tokens, run_tokens_known, run_usd, run_usd_known, run_reason, price_dates
--- first: skill, version, runs, last_seen, open_rate, change, tokens_shown, run_usd, first_seen, version_reason
+--   tokens_shown, run_tokens, run_tokens_known, whole_run_usd, whole_run_usd_known, run_reason, price_dates
+-- first: skill, version, runs, last_seen, open_rate, change, tokens_shown, whole_run_usd, first_seen, version_reason
 -- sums: tokens_shown
 -- place: 4
 -- params: since=null, skill=null, judge=null, weekly=false, rows=all|changed|unknown
@@ -15,8 +15,7 @@
 --   tokens and dollars are those of the whole run, for each skill that it opened; do not add them up over skills.
 -- empty: No log as found opened a skill, or none began after `since`; `skilljuror query STUDY usage` shows what was
 --   offered.
--- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
--- null run_usd: no run has both its tokens and a price of its model; run_reason says which is missing
+-- null whole_run_usd: no run has both its tokens and a price of its model; run_reason says which is missing
 -- column version: first 12 digits of the digest of the text
 -- column version_reason: shown_in_part, several_texts in one run, text_not_logged, or root_not_shown (only other
 --   files were opened)
@@ -37,7 +36,7 @@
 -- column uptake_high: the same, counting every open use as yes
 -- column tokens_shown: estimated tokens of the skill's text that reached a context, at four bytes a token
 -- column run_tokens: mean of all tokens, cached or not, of the runs that report them
--- column run_usd: mean cost at the dated list price, of the runs whose tokens and price are known
+-- column whole_run_usd: mean cost at the dated list price, of the runs whose tokens and price are known
 -- column run_reason: reasons of the runs without a cost; no_run in a week in which none saw it
 WITH seen AS (
     SELECT
@@ -86,7 +85,8 @@ spans AS (
 ),
 asked AS (
     SELECT * FROM found
-    WHERE CAST($since AS VARCHAR) IS NULL OR started_at >= CAST($since AS TIMESTAMP)
+    WHERE CAST($since AS VARCHAR) IS NULL
+        OR (started_at >= CAST($since AS TIMESTAMP) AND started_at <= make_timestamp(epoch_us(now())))
 ),
 facts AS (  -- what a run says of the version it saw, of the one between whose sights it was offered the skill, or after
     SELECT skill, version, version_reason, week, trajectory, uses, bytes, opened, false AS between
@@ -110,11 +110,11 @@ judges AS (
 ),
 labels AS (
     SELECT
-        e.trajectory, n.name AS skill, v.judge,
-        count(*) AS judged, sum(v.low) AS low, sum(v.high) AS high
-    FROM events AS e JOIN uptake_verdicts AS v ON v.event = e.event
-    JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
-    WHERE e.counted GROUP BY ALL
+        v.trajectory, n.name AS skill, v.judge, sum(v.events) AS judged,
+        sum(CASE WHEN label = 'yes' THEN v.events WHEN label = 'no' OR is_open(label, category) THEN 0 END) AS low,
+        sum(CASE WHEN label = 'yes' OR is_open(label, category) THEN v.events WHEN label = 'no' THEN 0 END) AS high
+    FROM verdict_counts AS v JOIN skill_names AS n ON n.trajectory = v.trajectory AND n.skill = v.skill
+    GROUP BY v.trajectory, n.name, v.judge
 ),
 costs AS (
     SELECT
@@ -140,8 +140,8 @@ sums AS (
         sum(f.uses) AS uses, sum(f.bytes) AS bytes,
         avg(c.tokens) FILTER (WHERE NOT between) AS run_tokens,
         count(c.tokens) FILTER (WHERE NOT between) AS run_tokens_known,
-        avg(c.usd) FILTER (WHERE NOT between) AS run_usd,
-        count(c.usd) FILTER (WHERE NOT between) AS run_usd_known,
+        avg(c.usd) FILTER (WHERE NOT between) AS whole_run_usd,
+        count(c.usd) FILTER (WHERE NOT between) AS whole_run_usd_known,
         string_agg(DISTINCT c.reason, ', ' ORDER BY c.reason) FILTER (WHERE NOT between) AS run_reason,
         string_agg(DISTINCT c.priced, ', ' ORDER BY c.priced) FILTER (WHERE NOT between) AS price_dates
     FROM facts AS f
@@ -183,12 +183,12 @@ SELECT
         ELSE 'judged_in_part'
     END AS uptake_reason,
     CAST(round(r.bytes / 4) AS BIGINT) AS tokens_shown,
-    r.run_tokens, r.run_tokens_known, r.run_usd, r.run_usd_known,
+    r.run_tokens, r.run_tokens_known, r.whole_run_usd, r.whole_run_usd_known,
     if(r.runs = 0, 'no_run', r.run_reason) AS run_reason, r.price_dates
 FROM rated AS r
 LEFT JOIN rated AS b ON NOT CAST($weekly AS BOOLEAN)
     AND b.skill = r.skill AND b.place = r.place - 1 AND b.judge IS NOT DISTINCT FROM r.judge
 WHERE CASE CAST($rows AS VARCHAR)
-    WHEN 'changed' THEN change_low > 0 OR change_high < 0 WHEN 'unknown' THEN change IS NULL ELSE true
+    WHEN 'changed' THEN change_low > 0 OR change_high < 0 WHEN 'unknown' THEN change_reason = 'no_open_rate' ELSE true
 END
 ORDER BY max(r.last_seen) OVER (PARTITION BY r.skill) DESC NULLS LAST, r.skill, r.week DESC NULLS LAST, r.place DESC NULLS LAST, r.version_reason, r.judge;

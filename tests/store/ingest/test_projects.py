@@ -38,13 +38,13 @@ def test_they_are_stored_only_where_asked_for(tmp_path):
     study = tmp_path / "s"
     assert call("ingest", READ, CALL, "--study", study).returncode == 0
     assert names(study) == (0, 0)
-    told = call("query", study, "usage_by_project")
-    assert "--projects" in told.stdout + told.stderr
+    by_project = ("usage", study, "--by", "project", "--since", "2026-01-01")
+    assert "--projects" in call(*by_project).stderr
     assert call("ingest", READ, CALL, "--study", study, "--projects").returncode == 0
     assert names(study)[0] == 2
-    without = call("query", study, "usage_by_project", "--format", "csv").stdout.splitlines()
-    assert len(without) > 1
-    assert all(line.split(",")[2] == "" for line in without[1:])
+    found = call(*by_project)
+    assert "--projects" not in found.stderr
+    assert {line.split()[1] for line in found.stdout.splitlines()[3:5]} == {"harbour"}, found.stdout
     assert call("ingest", READ, CALL, "--study", study, "--no-quotes").returncode == 0
     assert names(study) == (0, 0)
 

@@ -94,7 +94,9 @@ def test_failed_trials_count_among_outcomes_and_are_neither_opened_nor_not(tmp_p
     assert (row["reward_opened"], row["reward_not_opened"]) == (1.0, None)
 
 
-FRAME = {"observed_outcomes", "observed_trials", "overview", "process", "source_counts", "sources"}
+FRAME = {
+    "observed_outcomes", "observed_trials", "overview", "process", "run_list", "source_counts", "sources",
+}  # fmt: skip
 """Questions that count trials and files, whether a log is there or not."""
 
 

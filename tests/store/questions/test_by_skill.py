@@ -59,15 +59,15 @@ def path(tmp_path_factory):
     return path
 
 
-def test_opened_is_counted_of_the_runs_that_were_offered_it(path):
-    """Of a, b and c two touched it and one opened it; d lists nothing, f has no time."""
-    columns = ("week", "offered", "opened", "open_rate", "unlisted", "opened_unlisted")
+def test_a_rate_is_of_the_runs_that_were_offered_it(path):
+    """Of a, b and c two touched it and one opened it; d lists nothing and opened it, f has no time and no list."""
+    columns = ("week", "offered", "opened", "opened_offered", "open_rate", "unlisted")
     found = rows(path, "by_skill", *columns, skill="csv-report")
     told = [(week and week.isoformat(), *rest) for week, *rest in found]
     assert told == [
-        ("2026-03-09", 1, 1, 1.0, 0, 0),
-        ("2026-03-02", 3, 1, pytest.approx(1 / 3), 1, 1),
-        (None, 0, 0, None, 1, 1),
+        ("2026-03-09", 1, 1, 1, 1.0, 0),
+        ("2026-03-02", 3, 2, 1, pytest.approx(1 / 3), 1),
+        (None, None, 1, None, None, 1),
     ]
 
 
@@ -118,15 +118,18 @@ def test_usage_compares_a_period_with_the_one_before(path):
     """The last 6 days have b, c and e, which list the skill, and d, which does not; the 6 before have a."""
     found = {row["skill"]: row for row in run(path, "usage", days="6").records()}
     plug, unused = found["plug:csv-report"], found["unused"]
-    assert (plug["offered"], plug["opened"]) == (3, 1)
-    assert (plug["offered_before"], plug["opened_before"]) == (1, 1)
+    assert (plug["offered"], plug["opened"], plug["opened_offered"]) == (3, 2, 1)
+    assert (plug["offered_before"], plug["opened_before"], plug["opened_offered_before"]) == (
+        1,
+        1,
+        1,
+    )
     assert plug["change"] == pytest.approx(-2 / 3)
-    assert (plug["opened_unlisted"], plug["opened_unlisted_before"]) == (1, 0)
     assert (plug["tokens_shown"], plug["tokens_shown_before"]) == (200, 200)
     assert (unused["offered"], unused["opened"], unused["change"]) == (3, 0, 0)
     earlier = run(path, "usage", days="6", until="2026-03-05", skill="csv-report").records()
     assert [(row["offered"], row["offered_before"], row["change"]) for row in earlier] == [
-        (2, 0, None)
+        (2, None, None)
     ]
 
 

@@ -33,9 +33,9 @@ def test_gates_and_layout_items(study):
     assert rows(study, "gates", *columns)[1] == ("knowledge", "pd", 2, 1, 1, 14)
     found = rows(study, "rubric_counts", "variant", "item", "items", "code_yes", "accepted")
     assert [row[1:] for row in found if row[0] == "pd"][:3] == [
-        ("PD-1", 2, 2, 0),
-        ("PD-2", 2, 2, 0),
-        ("PD-3", 2, 2, 0),
+        ("PD-1", 2, 2, None),
+        ("PD-2", 2, 2, None),
+        ("PD-3", 2, 2, None),
     ]
 
 
@@ -91,6 +91,7 @@ def test_what_people_let_stand_is_accepted_and_no_yes(tmp_path):
     assert found["baseline", "all"] == (4, 4, 1, 3, 0, 1, 1, 1, 0, 2, 0.5)
     assert found["pd", "all"] == (7, 2, 1, 1, 1, 0, 0, 1, 5, 1, 1 / 7)
     assert found["pd", "PD-1"] == (1, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0.0)
+    assert found["pd", "PD-3"] == (1, 0, 0, 0, 0, 0, 0, 0, 1, None, None)
     assert found["all", "all"] == (11, 6, 2, 4, 1, 1, 1, 2, 5, 3, 3 / 11)
     asked = rows(path, "rubric_items", "item", "answer", outcome="rejected")
     assert asked == [("SD-3", "no")]

@@ -126,7 +126,7 @@ def test_the_cost_is_of_whole_runs_and_says_how_many_have_one(tmp_path):
         logged("c", 2, "v1", values={}),
     ]
     columns = (
-        "run_tokens", "run_tokens_known", "run_usd", "run_usd_known", "run_reason", "price_dates",
+        "run_tokens", "run_tokens_known", "whole_run_usd", "whole_run_usd_known", "run_reason", "price_dates",
         "tokens_shown",
     )  # fmt: skip
     path = stored(tmp_path, runs)
