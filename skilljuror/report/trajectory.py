@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from shlex import quote
@@ -10,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import StudyError
+from skilljuror.base.errors import StudyError, did_you_mean
 from skilljuror.base.files import StudyFolder, write_atomic
 from skilljuror.base.results import Measure, Verdict
 from skilljuror.base.skill import CONTENT_KINDS, MappedUnit
@@ -139,9 +138,8 @@ def _full_name(names: Sequence[str], name: str, study: Path, what: str) -> str:
     if len(matching) == 1:
         return matching[0]
     listing = f"list them: skilljuror query {quote(str(study))} {what}"
-    near = " or ".join(map(repr, get_close_matches(name, names, n=SUGGESTIONS)))
-    guess = f"; did you mean {near}?" if near else ";"
-    message = f"{name!r} is not among the {len(names)} {what} in {str(study)!r}{guess} {listing}"
+    guess = did_you_mean(name, names)
+    message = f"{name!r} is not among the {len(names)} {what} in {str(study)!r}; {guess}{listing}"
     if matching:
         shown = ", ".join(matching[:SUGGESTIONS]) + (" …" if len(matching) > SUGGESTIONS else "")
         message = f"{len(matching)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"  # fmt: skip

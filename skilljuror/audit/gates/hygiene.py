@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import PurePosixPath
 from posixpath import basename, dirname, join, normpath
@@ -263,7 +264,16 @@ class _LinkTargets:
             alike = look_alike(normpath(join(dirname(unit.file), path)), self.paths)
             yield _broken(unit, address, path, alike)
         elif anchor and is_markdown(target) and anchor.lower() not in self.anchors.get(target, ()):
-            message = f"broken anchor: {target!r} has no heading for #{anchor}"
+            near = get_close_matches(anchor.lower(), self.anchors.get(target, ()), n=1)
+            homes = [page for page, found in self.anchors.items() if anchor.lower() in found]
+            hint = (
+                f"it is in {homes[0]}"
+                if homes
+                else f"nearest: #{near[0]}"
+                if near
+                else "remove the anchor"
+            )
+            message = f"broken anchor: no heading for {address!r} ({hint})"
             yield Observation(
                 "hygiene.broken-anchor", anchor, unit.file, unit.start, address, message
             )
