@@ -49,7 +49,7 @@ def edit_rules() -> dict[str, Rule]:
     rows = yaml.safe_load((data_dir("rubrics") / "rules-of-edits.yaml").read_bytes())
     fix = "restore it, or accept it: skilljuror audit SOURCE VARIANT --accept ID --reason TEXT"
     return {
-        name: Rule(severity, what, _WHY[severity], fix)
+        name: Rule(severity, what, _WHY.get(severity, "It is shown and decides nothing."), fix)
         for name, (severity, what, _) in rows.items()
     }
 
@@ -57,8 +57,6 @@ def edit_rules() -> dict[str, Rule]:
 _WHY = {
     "high": "Agents that follow the text do something else now.",
     "medium": "Agents may do something else now: a person decides.",
-    "low": "Shown for information; it decides nothing.",
-    "info": "Shown for information; it decides nothing.",
 }
 SERIOUS = frozenset({
     "number", "unit", "comparator", "default", "negation", "opposite", "permission", "name", "argument",
@@ -79,8 +77,8 @@ _STRICT_DUTY = re.compile(
     r"\b(?:must|never|always|mandatory|forbidden|prohibited|shall|do not|don['’]t)\b",
     re.IGNORECASE,
 )
-_RULES = re.compile(
-    r"\b(?:hard|strict|critical|golden) (?:[\w-]+ )?(?:rule|constraint|boundar|limit|invariant)|\bnon-negotiable",
+_RULING = re.compile(
+    rf"{_STRICT_DUTY.pattern}|\bnon-negotiable|\b(?:hard|strict|critical|golden) (?:[\w-]+ )?(?:rule|constraint|boundar|limit|invariant)",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"[\s>]*(?:[-*+]|\d+[.)])\s")
@@ -453,31 +451,27 @@ def _file_name(path: str) -> str:
 
 
 def is_duty(unit: Unit) -> bool:
-    return unit.kind in {"item", "row", "statement"} and _is_strict(unit.text)
-
-
-def _is_strict(text: str) -> bool:
-    return bool(_STRICT_DUTY.search(_QUOTED.sub(" ", text)))
+    return unit.kind in {"item", "row", "statement"} and bool(
+        _STRICT_DUTY.search(_QUOTED.sub(" ", unit.text))
+    )
 
 
 def _over(unit: Unit) -> str:
     """The lead or heading that makes a rule of an item; "" if none does."""
     above = (unit.lead, *unit.headings[-1:]) if unit.kind == "item" else ()
-    return next((text for text in above if _is_strict(text) or _RULES.search(text)), "")
+    return next((text for text in above if _RULING.search(_QUOTED.sub(" ", text))), "")
 
 
 def _heads(bundle: Bundle) -> dict[int, Unit]:
     """Sentence of a list item -> the first one of the item, which is the rule if the list has rules."""
     texts = {path: blob.text or "" for path, blob in bundle.files.items() if is_markdown(path)}
     lines = {path: text.split("\n") for path, text in texts.items()}
+    items = [unit for unit in units_of(bundle) if unit.kind == "item"]
     heads: dict[int, Unit] = {}
-    head: Unit | None = None
-    for unit in units_of(bundle):
-        if unit.kind == "item":
-            first = head is None or (head.file, head.start) != (unit.file, unit.start)
-            if head is None or (first and _ITEM.match(lines[unit.file][unit.start - 1])):
-                head = unit
-            heads[id(unit)] = head
+    for unit, last in zip(items, [None, *items], strict=False):
+        marked = _ITEM.match(lines[unit.file][unit.start - 1])
+        same = last and last.file == unit.file and (last.start == unit.start or not marked)
+        heads[id(unit)] = heads[id(last)] if same else unit
     return heads
 
 
@@ -511,17 +505,12 @@ class Holders:
         for word in words:
             counts.update(self._index.get(word, ()))
         for number, _ in counts.most_common(20):
-            near = self._words[number]
-            for other in (number - 1, number + 1):
-                if (
-                    0 <= other < len(self._words)
-                    and self._units[other].file == self._units[number].file
-                ):
-                    near = near | self._words[other]
-            own = self._words[number]
-            if not obliges.search(self._units[number].text) or len(words & own) < _OWN * len(words):
-                continue
-            if len(words & near) >= _HELD * len(words):
+            holder = self._units[number]
+            around = range(max(0, number - 1), min(number + 2, len(self._units)))
+            near = [self._words[n] for n in around if self._units[n].file == holder.file]
+            own = len(words & self._words[number]) >= _OWN * len(words)
+            held = len(words & frozenset[str]().union(*near)) >= _HELD * len(words)
+            if own and held and obliges.search(holder.text):
                 return True
         return False
 
@@ -529,24 +518,22 @@ class Holders:
 def _lost(edits: Edits) -> Iterator[Finding]:
     lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
     after = [*(edit.after for edit in edits.edits if edit.after), *edits.elsewhere]
+    holders: Holders | None = None
     standing, heads = _standing(edits), _heads(edits.before)
-    alone = {id(unit) for unit in lost if standing[id(heads.get(id(unit), unit))]}
-    rules = {
-        id(unit): f"a duty is gone below “{cut_text(over)}”" for unit in lost
-        if heads.get(id(unit)) is unit and id(unit) in alone and (over := _over(unit))
-    }  # fmt: skip
-    rules |= {id(unit): "" for unit in lost if is_duty(unit)}
-    holders = Holders(after) if rules else None
     sections: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in lost:
+        head = heads.get(id(unit), unit)
+        over = _over(unit) if unit is head and standing[id(unit)] else ""
         if unit.kind == "field":
             yield from _field(unit, None)
-        elif holders and id(unit) in rules:
+        elif over or is_duty(unit):
+            holders = holders or Holders(after)
             if holders.holds(unit):
                 yield edit_finding("edit.duty-said", unit, None)
             else:
-                severity: FindingSeverity | None = None if id(unit) in alone else "medium"
-                yield edit_finding("edit.duty-lost", unit, None, rules[id(unit)], severity)
+                message = "" if is_duty(unit) else f"a duty is gone below “{cut_text(over)}”"
+                severity: FindingSeverity | None = None if standing[id(head)] else "medium"
+                yield edit_finding("edit.duty-lost", unit, None, message, severity)
         elif unit.generated is None:
             title = unit.text if unit.kind == "heading" else "".join(unit.headings[-1:])
             sections[unit.file, title].append(unit)

@@ -362,7 +362,7 @@ def test_an_item_that_left_a_list_without_rules_is_lost_text():
 @pytest.mark.parametrize(
     ("anchor", "hint"),
     [
-        ("#step-2-fires", "nearest: #step-2-fire"), ("#white", "it is in kiln/references/cones.md"),
+        ("#step-2-fires", "did you mean 'step-2-fire'?"), ("#white", "it is in kiln/references/cones.md"),
         ("#zzz", "remove the anchor"),
     ],
 )  # fmt: skip
