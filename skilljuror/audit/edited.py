@@ -531,7 +531,9 @@ def _lost(edits: Edits) -> Iterator[Finding]:
             if holders.holds(unit):
                 yield edit_finding("edit.duty-said", unit, None)
             else:
-                message = "" if is_duty(unit) else f"a duty is gone below “{cut_text(over)}”"
+                message = (
+                    "" if is_duty(unit) else f"a duty is gone below “{cut_text(over.rstrip(':'))}”"
+                )
                 severity: FindingSeverity | None = None if standing[id(head)] else "medium"
                 yield edit_finding("edit.duty-lost", unit, None, message, severity)
         elif unit.generated is None:

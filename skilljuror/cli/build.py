@@ -205,12 +205,12 @@ def audit(
             source, variant, kind or UNCLAIMED, policy, gates or (), details, form, accepted,
             Acceptance(accept or [], reason, by),
         )  # fmt: skip
-    if source or kind or details or form == "sarif":
-        raise UsageError("--changed takes no SOURCE, VARIANT, --kind, --details or --format sarif")
+    if source or kind or form == "sarif":
+        raise UsageError("--changed takes no SOURCE, VARIANT, --kind or --format sarif")
     skills = _changed_skills(changed, policy, gates or (), accepted or changed)
     if accept:
         return _accept_changed(skills, Acceptance(accept, reason, by))
-    return _changed_answer(skills, changed, form, summary)
+    return _changed_answer(skills, changed, details, form, summary)
 
 
 class Acceptance(NamedTuple):
@@ -294,7 +294,7 @@ def _accept_changed(skills: Sequence["ChangedSkill"], acceptance: Acceptance) ->
     known = {found.id for skill in skills for found in skill.judged.own}
     unknown = next((one for one in acceptance.ids if one not in known and one != "all"), None)
     if unknown:
-        raise UsageError(f"unknown finding {unknown!r}; --json lists the ids", field="accept")
+        raise UsageError(f"unknown finding {unknown!r}; --details lists the ids", field="accept")
     for skill in skills:
         own = {"all", *(found.id for found in skill.judged.own)}
         chosen = acceptance._replace(ids=[one for one in acceptance.ids if one in own])
@@ -303,12 +303,12 @@ def _accept_changed(skills: Sequence["ChangedSkill"], acceptance: Acceptance) ->
 
 
 def _changed_answer(
-    skills: Sequence["ChangedSkill"], base: str, form: str, summary: Path | None
+    skills: Sequence["ChangedSkill"], base: str, details: bool, form: str, summary: Path | None
 ) -> Answer:
     from skilljuror.base.build import VERDICTS
     from skilljuror.report.changed import CHANGED_FORMATS, ChangedReport, changed_page
 
-    report = ChangedReport(base, skills)
+    report = ChangedReport(base, skills, details=details)
     if summary:
         with summary.open("a", encoding="utf-8") as appended:
             appended.write(changed_page(report))
