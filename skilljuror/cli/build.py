@@ -145,8 +145,8 @@ def _variant_rows(name: str, review: Any) -> Iterator[tuple[Any, ...]]:
         verdict = (item.verdict or "–") + (f" with {note}" if note else "")
         warning = item.feasibility or ("control" if item.expected_findings else "")
         yield (
-            name, item.variant, verdict, len(item.files), item.root_lines, item.root_tokens,
-            item.tokens,
+            name, item.variant, verdict, len(item.files), f"{item.root_lines:,}",
+            f"{item.root_tokens:,}", f"{item.tokens:,}",
             f"the files of {same}" if same else f"pd_worth: {item.pd_worth}" if item.pd_worth else warning,
         )  # fmt: skip
 

@@ -5,6 +5,7 @@ shown.
 """
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -339,7 +340,7 @@ def _cell(value: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text == "–" or text.removeprefix("≥ ").replace(".", "", 1).replace("-", "", 1).isdigit()
+    return text == "–" or bool(re.fullmatch(r"(?:≥ )?-?[\d,]+(?:\.\d+)?", text))
 
 
 @contextmanager
