@@ -21,6 +21,7 @@ from skilljuror.cli.output import (
     Table,
     Threads,
     command_line,
+    counted,
     progress,
     records,
     to_plain,
@@ -462,8 +463,7 @@ def verify(build: Build, source: str | None = None) -> Answer:
     with working("verify"):
         proof = verify_build(build, source)
     if proof.problems:
-        count = len(proof.problems)
-        verdict = f"{count} problem{'s' if count > 1 else ''}"
+        verdict = counted(len(proof.problems), "problem")
     else:
         result = "proved, except as listed above" if proof.unproved else "proved"
         verdict = f"{result if proof.made_again else 'not proved'}; {'; '.join(proof.grounds)}"

@@ -32,6 +32,7 @@ USE = ("agent_minutes", "log_minutes", "display_tokens")
 VERIFIER_BYTES = 65_536
 """Maximum length of a verifier's output."""
 SUGGESTIONS = 4
+MOST_RANGES = 3  # of the lines of an access
 """Maximum number of suggested names in an error."""
 
 
@@ -244,7 +245,11 @@ class Bridges:
 
 def place_of(event: ResourceEvent) -> str:
     """Return Skill, resource and lines of an event."""
-    lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
+    ranges = [
+        f"{first}-{last}" if first < last else f"{first}" for first, last in event.lines or ()
+    ]
+    rest = f" and {len(ranges) - MOST_RANGES} more places" if len(ranges) > MOST_RANGES + 1 else ""
+    lines = ", ".join(ranges[:MOST_RANGES] if rest else ranges) + rest
     return f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
 
 
