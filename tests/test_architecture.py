@@ -17,9 +17,9 @@ FLOORS = (
 """The rooms, from the ground up: a room imports rooms before it, never one behind it."""
 
 LINES = {
-    "base": 4_795, "measures": 2_050, "skill": 2_260, "logs": 6_580, "events": 3_350, "audit": 7_780,
+    "base": 4_870, "measures": 2_050, "skill": 2_260, "logs": 6_580, "events": 3_350, "audit": 7_810,
     "harness": 4_755, "layouts": 6_050, "store": 4_090, "study": 4_950, "judge": 4_000,
-    "report": 4_130, "review": 1_890, "cli": 2_805,
+    "report": 4_130, "review": 1_890, "cli": 2_920,
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""
 
@@ -142,9 +142,9 @@ def test_no_mocks_and_no_vague_names():
         assert "unittest.mock" not in set(imports(path)), path
 
 
-def test_three_broad_excepts():
+def test_four_broad_excepts():
     """A failed trial is a row, and so are a log that makes its parser fail and a trial whose agent left
-    what no reader was made for."""
+    what no reader was made for; and Ray raises a plain one where it does not start."""
     broad = [
         path.name
         for path in MODULES
@@ -152,7 +152,7 @@ def test_three_broad_excepts():
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]
-    assert sorted(broad) == ["artifacts.py", "read.py", "trial.py"]
+    assert sorted(broad) == ["artifacts.py", "cluster.py", "read.py", "trial.py"]
 
 
 def test_tests_import_nothing_from_tests_but_support():

@@ -8,10 +8,10 @@ import pytest
 
 from skilljuror.base.cluster import map_on_ray
 from skilljuror.base.errors import UsageError
-from tests.store.test_shards import everything, ingested
 from tests.support.cli_process import call, complaint
 from tests.support.on_ray import FOLDERS, refuse
 from tests.support.places import ROOT
+from tests.support.sharded import everything, ingested
 
 pytestmark = pytest.mark.slow
 needs_ray = pytest.mark.skipif(
