@@ -45,12 +45,19 @@ from skilljuror.skill.units import LINK_ARROW, units_of
 
 @lru_cache(maxsize=1)
 def edit_rules() -> dict[str, Rule]:
-    """Rule id -> rule, worst first; `why` names the input that needs it."""
+    """Rule id -> rule, worst first; the file also names the input that needs it."""
     rows = yaml.safe_load((data_dir("rubrics") / "rules-of-edits.yaml").read_bytes())
-    fix = "restore it, or accept it: skilljuror audit --accept ID"
-    return {name: Rule(severity, what, why, fix) for name, (severity, what, why) in rows.items()}
+    fix = "restore it, or accept it: skilljuror audit SOURCE VARIANT --accept ID --reason TEXT"
+    return {
+        name: Rule(severity, what, _WHY.get(severity, "It is shown and decides nothing."), fix)
+        for name, (severity, what, _) in rows.items()
+    }
 
 
+_WHY = {
+    "high": "Agents that follow the text do something else now.",
+    "medium": "Agents may do something else now: a person decides.",
+}
 SERIOUS = frozenset({
     "number", "unit", "comparator", "default", "negation", "opposite", "permission", "name", "argument",
 })  # fmt: skip
@@ -70,6 +77,11 @@ _STRICT_DUTY = re.compile(
     r"\b(?:must|never|always|mandatory|forbidden|prohibited|shall|do not|don['’]t)\b",
     re.IGNORECASE,
 )
+_RULING = re.compile(
+    rf"{_STRICT_DUTY.pattern}|\bnon-negotiable|\b(?:hard|strict|critical|golden) (?:[\w-]+ )?(?:rule|constraint|boundar|limit|invariant)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"[\s>]*(?:[-*+]|\d+[.)])\s")
 _FORBIDDING = re.compile(
     r"\b(?:never|not|no|nor|none|without|avoid|forbidden|prohibited)\b|n['’]t\b", re.IGNORECASE
 )
@@ -212,12 +224,15 @@ def _renamings(reworded: Sequence[Edit]) -> Mapping[tuple[str, str], int]:
 
 
 def _standing(edits: Edits) -> Mapping[int, bool]:
-    """Text of either version -> whether most texts around it are in both."""
-    standing = {}
+    """Text of either version -> whether most texts around it are in both; a lost item counts as one text."""
+    standing, heads = {}, _heads(edits.before)
+    lost = {id(edit.before) for edit in edits.edits if edit.kind == "lost"}
     for side in ("after", "before"):
         pages: dict[str, list[tuple[Unit, bool]]] = defaultdict(list)
         for edit in edits.edits:
-            if unit := getattr(edit, side):
+            unit = getattr(edit, side)
+            head = heads.get(id(unit), unit)
+            if unit and (head is unit or not {id(unit), id(head)} <= lost):
                 pages[unit.file].append((unit, edit.kind in {"kept", "moved", "merged"}))
         for page in pages.values():
             page.sort(key=lambda entry: entry[0].start)
@@ -441,6 +456,25 @@ def is_duty(unit: Unit) -> bool:
     )
 
 
+def _over(unit: Unit) -> str:
+    """The lead or heading that makes a rule of an item; "" if none does."""
+    above = (unit.lead, *unit.headings[-1:]) if unit.kind == "item" else ()
+    return next((text for text in above if _RULING.search(_QUOTED.sub(" ", text))), "")
+
+
+def _heads(bundle: Bundle) -> dict[int, Unit]:
+    """Sentence of a list item -> the first one of the item, which is the rule if the list has rules."""
+    texts = {path: blob.text or "" for path, blob in bundle.files.items() if is_markdown(path)}
+    lines = {path: text.split("\n") for path, text in texts.items()}
+    items = [unit for unit in units_of(bundle) if unit.kind == "item"]
+    heads: dict[int, Unit] = {}
+    for unit, last in zip(items, [None, *items], strict=False):
+        marked = _ITEM.match(lines[unit.file][unit.start - 1])
+        same = last and last.file == unit.file and (last.start == unit.start or not marked)
+        heads[id(unit)] = heads[id(last)] if same else unit
+    return heads
+
+
 def _stems(text: str) -> frozenset[str]:
     empty = words_named()["empty"]
     return frozenset(
@@ -465,22 +499,18 @@ class Holders:
         words = _stems(unit.text)
         if len(words) < 2:
             return False
-        obliges = _FORBIDDING if _FORBIDDING.search(unit.text) else _OBLIGING
+        forbids = _FORBIDDING.search(f"{_over(unit)} {unit.text}")
+        obliges = _FORBIDDING if forbids else _OBLIGING
         counts: Counter[int] = Counter()
         for word in words:
             counts.update(self._index.get(word, ()))
         for number, _ in counts.most_common(20):
-            near = self._words[number]
-            for other in (number - 1, number + 1):
-                if (
-                    0 <= other < len(self._words)
-                    and self._units[other].file == self._units[number].file
-                ):
-                    near = near | self._words[other]
-            own = self._words[number]
-            if not obliges.search(self._units[number].text) or len(words & own) < _OWN * len(words):
-                continue
-            if len(words & near) >= _HELD * len(words):
+            holder = self._units[number]
+            around = range(max(0, number - 1), min(number + 2, len(self._units)))
+            near = [self._words[n] for n in around if self._units[n].file == holder.file]
+            own = len(words & self._words[number]) >= _OWN * len(words)
+            held = len(words & frozenset[str]().union(*near)) >= _HELD * len(words)
+            if own and held and obliges.search(holder.text):
                 return True
         return False
 
@@ -488,19 +518,24 @@ class Holders:
 def _lost(edits: Edits) -> Iterator[Finding]:
     lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
     after = [*(edit.after for edit in edits.edits if edit.after), *edits.elsewhere]
-    holders = Holders(after) if any(map(is_duty, lost)) else None
-    standing = _standing(edits)
+    holders: Holders | None = None
+    standing, heads = _standing(edits), _heads(edits.before)
     sections: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in lost:
+        head = heads.get(id(unit), unit)
+        over = _over(unit) if unit is head and standing[id(unit)] else ""
         if unit.kind == "field":
             yield from _field(unit, None)
-        elif holders and is_duty(unit):
+        elif over or is_duty(unit):
+            holders = holders or Holders(after)
             if holders.holds(unit):
                 yield edit_finding("edit.duty-said", unit, None)
             else:
-                yield edit_finding(
-                    "edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium"
+                message = (
+                    "" if is_duty(unit) else f"a duty is gone below “{cut_text(over.rstrip(':'))}”"
                 )
+                severity: FindingSeverity | None = None if standing[id(head)] else "medium"
+                yield edit_finding("edit.duty-lost", unit, None, message, severity)
         elif unit.generated is None:
             title = unit.text if unit.kind == "heading" else "".join(unit.headings[-1:])
             sections[unit.file, title].append(unit)
@@ -707,27 +742,22 @@ def _links(before: Bundle, after: Bundle) -> Iterator[Finding]:
     """Links and scripts in commands that lead nowhere now: red where the file was there, or a link is new."""
     gone = {basename(path) for path in before.files} - {basename(path) for path in after.files}
     for finding in HygieneGate().check(before, after, "", "strict").findings:
+        target, rule = finding.variant_text or "", finding.rule.partition(".")[2]
         if finding.inherited:
             continue
-        target = finding.variant_text or ""
-        message = finding.message.partition(";")[0]
-        if finding.rule == "hygiene.broken-link" and (
-            basename(target.partition("#")[0]) in gone or not _leaves(finding.file, target, after)
-        ):
-            yield finding.model_copy(
-                update={"rule": "edit.link", "severity": "high", "message": message}
-            )
-        elif finding.rule == "hygiene.broken-anchor" or (
-            finding.rule == "hygiene.unresolved-mention"
-            and target.lstrip("./").startswith("references/")
-        ):
-            yield finding.model_copy(
-                update={"rule": "edit.anchor", "severity": "medium", "message": message}
-            )
-        elif finding.rule == "hygiene.unresolved-command" and basename(target.split()[-1]) in gone:
-            yield finding.model_copy(
-                update={"rule": "edit.link", "severity": "high", "message": message}
-            )
+        if rule == "broken-link":
+            place = basename(target.partition("#")[0])
+            new = "link" if place in gone or not _leaves(finding.file, target, after) else ""
+        elif rule == "unresolved-command":
+            new = "link" if basename(target.split()[-1]) in gone else ""
+        else:
+            named = rule == "unresolved-mention" and target.lstrip("./").startswith("references/")
+            new = "anchor" if named or rule == "broken-anchor" else ""
+        if new:
+            severity = edit_rules()[f"edit.{new}"].severity
+            message = finding.message.partition(";")[0]
+            update = {"rule": f"edit.{new}", "severity": severity, "message": message}
+            yield finding.model_copy(update=update)
 
 
 def _leaves(file: str, target: str, bundle: Bundle) -> bool:

@@ -6,6 +6,7 @@ A message names the thing (with its repr), says what was tried, lists the valid 
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -183,6 +184,12 @@ def require(extra: str, user: str, *libraries: str) -> None:
         raise MissingDependency(
             f"{user} needs {' and '.join(missing)}: pip install 'skilljuror[{extra}]'"
         )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question for the nearest known name, with a space after it; "" if none is near."""
+    near = get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 # Plugins are registered in plain dicts, `name -> "module:attribute"`, one for each kind.

@@ -21,6 +21,7 @@ from skilljuror.cli.output import (
     Table,
     Threads,
     command_line,
+    counted,
     progress,
     records,
     to_plain,
@@ -145,8 +146,8 @@ def _variant_rows(name: str, review: Any) -> Iterator[tuple[Any, ...]]:
         verdict = (item.verdict or "–") + (f" with {note}" if note else "")
         warning = item.feasibility or ("control" if item.expected_findings else "")
         yield (
-            name, item.variant, verdict, len(item.files), item.root_lines, item.root_tokens,
-            item.tokens,
+            name, item.variant, verdict, len(item.files), f"{item.root_lines:,}",
+            f"{item.root_tokens:,}", f"{item.tokens:,}",
             f"the files of {same}" if same else f"pd_worth: {item.pd_worth}" if item.pd_worth else warning,
         )  # fmt: skip
 
@@ -205,12 +206,12 @@ def audit(
             source, variant, kind or UNCLAIMED, policy, gates or (), details, form, accepted,
             Acceptance(accept or [], reason, by),
         )  # fmt: skip
-    if source or kind or details or form == "sarif":
-        raise UsageError("--changed takes no SOURCE, VARIANT, --kind, --details or --format sarif")
+    if source or kind or form == "sarif":
+        raise UsageError("--changed takes no SOURCE, VARIANT, --kind or --format sarif")
     skills = _changed_skills(changed, policy, gates or (), accepted or changed)
     if accept:
         return _accept_changed(skills, Acceptance(accept, reason, by))
-    return _changed_answer(skills, changed, form, summary)
+    return _changed_answer(skills, changed, details, form, summary)
 
 
 class Acceptance(NamedTuple):
@@ -294,7 +295,7 @@ def _accept_changed(skills: Sequence["ChangedSkill"], acceptance: Acceptance) ->
     known = {found.id for skill in skills for found in skill.judged.own}
     unknown = next((one for one in acceptance.ids if one not in known and one != "all"), None)
     if unknown:
-        raise UsageError(f"unknown finding {unknown!r}; --json lists the ids", field="accept")
+        raise UsageError(f"unknown finding {unknown!r}; --details lists the ids", field="accept")
     for skill in skills:
         own = {"all", *(found.id for found in skill.judged.own)}
         chosen = acceptance._replace(ids=[one for one in acceptance.ids if one in own])
@@ -303,12 +304,12 @@ def _accept_changed(skills: Sequence["ChangedSkill"], acceptance: Acceptance) ->
 
 
 def _changed_answer(
-    skills: Sequence["ChangedSkill"], base: str, form: str, summary: Path | None
+    skills: Sequence["ChangedSkill"], base: str, details: bool, form: str, summary: Path | None
 ) -> Answer:
     from skilljuror.base.build import VERDICTS
     from skilljuror.report.changed import CHANGED_FORMATS, ChangedReport, changed_page
 
-    report = ChangedReport(base, skills)
+    report = ChangedReport(base, skills, details=details)
     if summary:
         with summary.open("a", encoding="utf-8") as appended:
             appended.write(changed_page(report))
@@ -462,8 +463,7 @@ def verify(build: Build, source: str | None = None) -> Answer:
     with working("verify"):
         proof = verify_build(build, source)
     if proof.problems:
-        count = len(proof.problems)
-        verdict = f"{count} problem{'s' if count > 1 else ''}"
+        verdict = counted(len(proof.problems), "problem")
     else:
         result = "proved, except as listed above" if proof.unproved else "proved"
         verdict = f"{result if proof.made_again else 'not proved'}; {'; '.join(proof.grounds)}"

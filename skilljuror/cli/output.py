@@ -5,6 +5,7 @@ shown.
 """
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -197,6 +198,12 @@ def headline(summary: Any) -> Iterator[Block]:
         yield f"pp = percentage points: {summary.meaning}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 file, 1,200 files, 2 trajectories."""
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else many}"
+
+
 def share_text(count: int, whole: int) -> str:
     """Return a count with its share of a whole."""
     return f"{count} ({100 * count / whole:.1f} %)" if whole else str(count)
@@ -249,12 +256,8 @@ def _print_table(block: Table) -> None:
     sys.stdout.flush()
     hidden = {"row": len(body) - len(kept), "column": len(columns) - len(sizes)}
     if not whole and any(hidden.values()):
-        over = "over " if block.limited else ""
-        more = (
-            f"{over * (what == 'row')}{n:,} more {what}{'s' * (n > 1)}"
-            for what, n in hidden.items()
-            if n
-        )
+        more = [counted(n, f"more {what}") for what, n in hidden.items() if n]
+        more[0] = f"over {more[0]}" if block.limited else more[0]
         rest = block.rest or "--json" if whole is None else f"--all, {block.rest or '--json'}"
         print(f"… {', '.join(more)}: {rest}", file=sys.stderr)
     for line in legend_blocks(
@@ -346,7 +349,7 @@ def _cell(value: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text == "–" or text.removeprefix("≥ ").replace(".", "", 1).replace("-", "", 1).isdigit()
+    return text == "–" or bool(re.fullmatch(r"(?:≥ )?-?[\d,]+(?:\.\d+)?", text))
 
 
 @contextmanager

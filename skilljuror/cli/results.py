@@ -18,6 +18,7 @@ from skilljuror.cli.output import (
     Study,
     Table,
     command_line,
+    counted,
     headline,
     labelled,
     legend_blocks,
@@ -201,7 +202,7 @@ def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
         remarks.append(f"read {read} into {study}; delete that folder to forget them")
     if summary.errors:
         see = command_line("query", study, "sources", "--param", "status=error")
-        files = f"{summary.errors} file{'s' * (summary.errors > 1)}"
+        files = counted(summary.errors, "file")
         if not summary.trajectories:  # an alarm that reads nothing must not be silent
             raise UsageError(f"no log could be read ({files}): {see}")
         remarks.append(f"{files} could not be read: {see}")

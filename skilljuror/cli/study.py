@@ -24,6 +24,7 @@ from skilljuror.cli.output import (
     Logs,
     Table,
     command_line,
+    counted,
     headline,
     labelled,
     progress,
@@ -479,14 +480,17 @@ def _ingest_blocks(summary: Any, study: Path, prune: bool) -> Iterator[Block]:
     if not summary.trials:
         fate = "pruned" if prune else "their runs are kept without --prune"
         gone = f"; {summary.gone} missing, {fate}" if summary.gone else ""
-        yield f"{summary.new} files new, {summary.changed} changed, {summary.unchanged} unchanged{gone}"
+        yield (
+            f"{counted(summary.new, 'new file')}, {summary.changed:,} changed,"
+            f" {summary.unchanged:,} unchanged{gone}"
+        )
     yield (
-        f"{summary.parsed} files read, {summary.duplicates} duplicates,"
-        f" {summary.skipped} skipped, {summary.errors} errors"
+        f"{counted(summary.parsed, 'file')} read, {counted(summary.duplicates, 'duplicate')},"
+        f" {summary.skipped:,} skipped, {counted(summary.errors, 'error')}"
     )
     yield (
-        f"{summary.trajectories} trajectories, {summary.steps} steps,"
-        f" {summary.skills} skills touched, {summary.events} resource events"
+        f"{counted(summary.trajectories, 'trajectory')}, {counted(summary.steps, 'step')},"
+        f" {counted(summary.skills, 'skill')} touched, {counted(summary.events, 'resource event')}"
     )
     if summary.unknown_tools:
         listing = command_line("query", study, "unknown_tools")
@@ -501,7 +505,13 @@ def _ingest_blocks(summary: Any, study: Path, prune: bool) -> Iterator[Block]:
         yield f"trials with a result but no log: {summary.unlogged} ({listing})"
     if summary.unread:
         yield Table(("not read, and why", "files"), summary.unread)
-    yield from labelled("  error", (f"{source}: {reason}" for source, reason in summary.failures))
+    yield from labelled(
+        "  error",
+        (
+            reason if source in reason else f"{source}: {reason}"
+            for source, reason in summary.failures
+        ),
+    )
     yield f"database: {study / 'study.duckdb'}"
     if summary.remade:
         yield (

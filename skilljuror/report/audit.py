@@ -37,8 +37,6 @@ class AuditReport(NamedTuple):
     """Side and file -> path from where the audit ran; the folder of the Skill for ""."""
     details: bool = False
     """Whether plain text lists each finding."""
-    listed_by: str = "--details"
-    """Option that lists each finding."""
 
     def of(self, *severities: str) -> list[Finding]:
         """The findings of severities that the variant introduced and nobody accepted."""
@@ -143,13 +141,13 @@ def _text(report: AuditReport) -> Iterator[str]:
         for one in found[:most]:
             yield f"{word:<7}{finding_line(report, one)}"
         if rest := found[most:]:
-            yield f"{word:<7}{len(rest)} more: {counted(rest)} ({report.listed_by})"
+            yield f"{word:<7}{len(rest)} more: {counted(rest)} (--details)"
     if told := told_line(report):
         yield f"told   {told}"
     elif report.told:
-        yield f"told   {counted(report.told)} ({report.listed_by})"
+        yield f"told   {counted(report.told)} (--details)"
     if red:
-        yield f"to accept a finding: {report.listed_by} lists the ids, --accept ID --reason TEXT accepts it"
+        yield "to accept a finding: --details lists the ids, --accept ID --reason TEXT accepts it"
 
 
 def told_line(report: AuditReport) -> str:

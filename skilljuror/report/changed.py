@@ -17,16 +17,16 @@ from skilljuror.report.audit import (
     side_of,
 )
 
-MAX_REASONS = 3
-"""Reasons of a failing Skill that a summary shows."""
+MAX_REASONS = {"red": 3, "yellow": 5}
+"""Findings of a Skill that a summary shows, of each colour."""
 _SAYS_ALL = {"skill.gutted", "skill.empty"}  # findings beside which no other is worth a line
 
 
 class ChangedReport:
     """The audits of the Skills that a change touches."""
 
-    def __init__(self, base: str, skills: Sequence[ChangedSkill]) -> None:
-        self.skills = skills
+    def __init__(self, base: str, skills: Sequence[ChangedSkill], *, details: bool = False) -> None:
+        self.skills, self.details = skills, details
         counts = Counter(one.verdict for one in skills)
         verdicts = [f"{counts[one]} {one}" for one in reversed(VERDICTS) if counts[one]]
         count = f"{len(skills)} Agent Skill{'' if len(skills) == 1 else 's'} changed since {base}"
@@ -35,18 +35,16 @@ class ChangedReport:
     @cached_property
     def audits(self) -> list[tuple[ChangedSkill, AuditReport]]:
         """Each Skill with its report."""
-        return [(skill, _report_of(skill)) for skill in self.skills]
+        return [(skill, _report_of(skill, self.details)) for skill in self.skills]
 
 
-def _report_of(skill: ChangedSkill) -> AuditReport:
+def _report_of(skill: ChangedSkill, details: bool) -> AuditReport:
     """The report of a Skill, with the findings about all of it first."""
     results = sorted(skill.judged.results, key=lambda one: one.gate != CHANGE)
     if any(one.rule in _SAYS_ALL and not one.waived for one in skill.problems):
         results = [one for one in results if one.gate == CHANGE]
     judged = skill.judged.model_copy(update={"results": tuple(results), "verdict": skill.verdict})
-    return AuditReport(
-        ", ".join(skill.before), skill.folder, judged, skill.path_of, listed_by="--json"
-    )
+    return AuditReport(", ".join(skill.before), skill.folder, judged, skill.path_of, details)
 
 
 def _name(skill: ChangedSkill) -> str:
@@ -60,8 +58,8 @@ def _why(report: AuditReport) -> str:
     """What decided the verdict, and what was accepted by whom."""
     accepted = dict.fromkeys(one.waived for one in report.judged.own if one.waived)
     by = [f"accepted: {', '.join(accepted)}"] if accepted else []
-    decided = report.of("high") or report.of("medium")
-    return "; ".join(filter(None, [counted(decided), *by]))
+    red, yellow = counted(report.of("high")), counted(report.of("medium"))
+    return "; ".join(filter(None, [red, f"yellow: {yellow}" if red and yellow else yellow, *by]))
 
 
 def changed_text(report: ChangedReport) -> str:
@@ -93,15 +91,15 @@ def _in_head(skill: ChangedSkill, finding: Finding) -> tuple[str, int | None]:
         return finding.file, finding.line or 1
     if len(texts) < 2:
         return "", 1
-    return finding.file, _line_after(texts[0], texts[1], finding.line)
+    return finding.file, _line_now(texts[0], texts[1], finding.line)
 
 
-def _line_after(before: Sequence[str], after: Sequence[str], line: int) -> int:
-    """The line of the later text at which a line of the earlier one is, or the next one after its place."""
-    blocks = SequenceMatcher(None, before, after).get_matching_blocks()
-    block = next(one for one in blocks if line <= one.a + one.size or one is blocks[-1])
-    place = block.b + max(0, line - 1 - block.a)
-    return next((n for n in range(place, len(after)) if after[n].strip()), len(after) - 1) + 1
+def _line_now(before: Sequence[str], after: Sequence[str], line: int) -> int:
+    """The line of the later text at which a line of the earlier one is; the one above its place if it is gone."""
+    codes = SequenceMatcher(None, before, after).get_opcodes()
+    _, start, _, first, end = next(one for one in codes if line <= one[2] or one is codes[-1])
+    place = min(first + line - 1 - start, end - 1)
+    return next((n for n in range(place, 0, -1) if after[n].strip()), 0) + 1
 
 
 def changed_page(report: ChangedReport) -> str:
@@ -116,16 +114,21 @@ def _page(report: ChangedReport) -> Iterator[str]:
     reasons: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
     for skill, audit in report.audits:
         yield f"| {escaped(_name(skill))} | {audit.judged.verdict} | {escaped(_why(audit))} |"
-        failing = [finding_line(audit, one) for one in audit.of("high")]
-        rest = len(failing) - MAX_REASONS
-        shown = [*failing[:MAX_REASONS], *([f"{rest} more"] if rest > 0 else [])]
-        if shown:
-            alike = tuple(line.removeprefix(f"{skill.folder}/") for line in shown)
+        if shown := list(_reasons(audit)):
+            alike = tuple(line.replace(f" {skill.folder}/", " ") for line in shown)
             reasons.setdefault(alike, (shown, []))[1].append(_name(skill))
     for lines, names in reasons.values():
         others = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"\n{escaped(names[0])}{others}:\n"
         yield from (f"- {escaped(' '.join(line.split()))}" for line in lines)
+
+
+def _reasons(audit: AuditReport) -> Iterator[str]:
+    for (colour, most), severity in zip(MAX_REASONS.items(), ("high", "medium"), strict=True):
+        found = audit.of(severity)
+        yield from (f"{colour}: {finding_line(audit, one)}" for one in found[:most])
+        if found[most:]:
+            yield f"{colour}: … {len(found) - most} more"
 
 
 CHANGED_FORMATS = {"text": changed_text, "markdown": changed_page, "github": changed_annotations}

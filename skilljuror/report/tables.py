@@ -79,7 +79,7 @@ def _number(column: str, value: float) -> str:
         text = f"{value:.2g}"
     else:
         text = f"{value + 0.0:.2f}"
-    return sign + _signed(text.replace(",", "\N{NARROW NO-BREAK SPACE}"))
+    return sign + _signed(text)
 
 
 def _signed(text: str) -> str:
@@ -251,7 +251,7 @@ def markdown(view: TableView) -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{MINUS SIGN}": "$-$",
-    "[": "{[}", "*": "{*}", "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--", "≥": r"$\geq$",
+    "[": "{[}", "*": "{*}", "–": "--", "≥": r"$\geq$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
 """Characters that LaTeX gives a meaning, or has no letter for; others beyond Latin-1 are a question mark."""

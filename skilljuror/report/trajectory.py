@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from shlex import quote
@@ -11,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import StudyError
+from skilljuror.base.errors import StudyError, did_you_mean
 from skilljuror.base.files import StudyFolder, write_atomic
 from skilljuror.base.results import Measure, Verdict
 from skilljuror.base.skill import CONTENT_KINDS, MappedUnit
@@ -34,6 +33,7 @@ USE = ("agent_minutes", "log_minutes", "display_tokens")
 VERIFIER_BYTES = 65_536
 """Maximum length of a verifier's output."""
 SUGGESTIONS = 4
+MOST_RANGES = 3  # of the lines of an access
 """Maximum number of suggested names in an error."""
 
 
@@ -141,9 +141,8 @@ def _full_name(names: Sequence[str], name: str, study: Path, what: str) -> str:
     if len(matching) == 1:
         return matching[0]
     listing = f"list them: skilljuror query {quote(str(study))} {what}"
-    near = " or ".join(map(repr, get_close_matches(name, names, n=SUGGESTIONS)))
-    guess = f"; did you mean {near}?" if near else ";"
-    message = f"{name!r} is not among the {len(names)} {what} in {str(study)!r}{guess} {listing}"
+    guess = did_you_mean(name, names)
+    message = f"{name!r} is not among the {len(names)} {what} in {str(study)!r}; {guess}{listing}"
     if matching:
         shown = ", ".join(matching[:SUGGESTIONS]) + (" …" if len(matching) > SUGGESTIONS else "")
         message = f"{len(matching)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"  # fmt: skip
@@ -248,7 +247,11 @@ class Bridges:
 
 def place_of(event: ResourceEvent) -> str:
     """Return Skill, resource and lines of an event."""
-    lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
+    ranges = [
+        f"{first}-{last}" if first < last else f"{first}" for first, last in event.lines or ()
+    ]
+    rest = f" and {len(ranges) - MOST_RANGES} more places" if len(ranges) > MOST_RANGES + 1 else ""
+    lines = ", ".join(ranges[:MOST_RANGES] if rest else ranges) + rest
     return f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
 
 

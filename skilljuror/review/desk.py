@@ -4,14 +4,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, overload
 
 from msgspec.structs import replace
 
-from skilljuror.base.errors import InUseError, StudyError, UsageError
+from skilljuror.base.errors import InUseError, StudyError, UsageError, did_you_mean
 from skilljuror.base.files import StudyFolder, append_jsonl
 from skilljuror.base.review import ADJUDICATIONS, Decision, ReviewItem, ReviewText, blind_id
 from skilljuror.base.review_rows import (
@@ -130,8 +129,7 @@ class StudyDesk:
             self.answers()  # loads labels outside the sample, which have blind ids
         if found := self._index.get(item):
             return found
-        near = " or ".join(map(repr, get_close_matches(item, self._index, n=2)))
-        guess = f"did you mean {near}? " if near else ""
+        guess = did_you_mean(item, self._index)
         raise UsageError(
             f"unknown question {item!r} in {str(self._place)!r}; {guess}`skilljuror review {self._place}"
             " --list` lists all",

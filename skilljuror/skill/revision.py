@@ -204,7 +204,7 @@ class Repository:
         if git.returncode:
             why = " ".join(git.stderr[:2_000].decode(errors="replace").split())
             raise BundleError(
-                f"{self.name!r} is not an existing folder, nor a REVISION:PATH of this repository:"
+                f"{self.name!r} is not an existing folder, nor a REVISION:PATH of this repository (PATH starts at its top):"
                 f" {why or 'unknown revision or folder'}",
                 file=self.name,
             )

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -31,7 +30,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
-from skilljuror.base.errors import QueryError, UsageError
+from skilljuror.base.errors import QueryError, UsageError, did_you_mean
 from skilljuror.base.files import fresh_dir, parse_time, replacement, write_atomic
 from skilljuror.store.connect import QueryResult, Reader, open_read
 
@@ -295,10 +294,9 @@ def query(name: str) -> Query:
     """One named question. Raises QueryError with the names that exist."""
     named = _queries().get(name)
     if named is None:
-        near = get_close_matches(name.lower().replace("-", "_"), _queries(), n=1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
-        names = ", ".join(_queries())
-        raise QueryError(f"unknown question {name!r}; {guess}choose one of {names}, or write SQL")
+        guess = did_you_mean(name.lower().replace("-", "_"), _queries())
+        listing = "`skilljuror query DIR --list` lists all, or write SQL"
+        raise QueryError(f"unknown question {name!r}; {guess}{listing}")
     return named
 
 
@@ -395,8 +393,7 @@ def _check_name(reader: Reader, param: str, value: str) -> None:
     there = [str(row[0]) for row in reader.rows(NAMES_OF[param], {}).rows]
     if not there or value in there:
         return
-    near = get_close_matches(value, there, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    guess = did_you_mean(value, there)
     more = f" and {len(there) - MOST_NAMES} more" if len(there) > MOST_NAMES else ""
     raise QueryError(
         f"{param} {value!r} is not in this study; {guess}it has {', '.join(there[:MOST_NAMES])}{more}"

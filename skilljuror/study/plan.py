@@ -7,7 +7,6 @@ sha256, so they are the same on every machine and Python.
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,7 @@ from skilljuror.base.errors import (
     StudyError,
     UnusableAnswer,
     UsageError,
+    did_you_mean,
     resolve,
 )
 from skilljuror.base.files import (
@@ -174,7 +174,7 @@ def _explain(problem: ErrorDetails, record: type[Record]) -> str:
             kinds = (kind for kind in (field, *get_args(field)) if isinstance(kind, type))
             record = next(kind for kind in kinds if issubclass(kind, Record))
         known = ", ".join(record.model_fields)
-        return f"unknown; {_guess(str(place[-1]), record.model_fields)}known fields: {known}"
+        return f"unknown; {did_you_mean(str(place[-1]), record.model_fields)}known fields: {known}"
     if kind == "string_pattern_mismatch":
         return (
             f"invalid name {given!r}; use lower-case letters, digits, '-' and '_', beginning with a"
@@ -185,11 +185,6 @@ def _explain(problem: ErrorDetails, record: type[Record]) -> str:
     if kind == "tuple_type":
         return "must be a list: one '- ' for each entry"
     return f"{problem['msg']}, got {str(given)[:60]!r}"
-
-
-def _guess(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]!r}? " if near else ""
 
 
 def freeze(
@@ -217,7 +212,7 @@ def freeze(
         name = exclusion.task
         if name not in entries:
             raise StudyError(
-                f"exclude: unknown task {name!r}; {_guess(name, entries)}correct or remove it",
+                f"exclude: unknown task {name!r}; {did_you_mean(name, entries)}correct or remove it",
                 field="exclude",
             )
         excluded[name] = ExcludedTask(
@@ -238,7 +233,7 @@ def freeze(
             if not any(fnmatchcase(name, pattern) for name in names):
                 raise StudyError(
                     f"condition {arm.name!r}: tasks: {pattern!r} matches no task;"
-                    f" {_guess(pattern, names)}correct or remove it",
+                    f" {did_you_mean(pattern, names)}correct or remove it",
                     field="conditions",
                 )
     return StudyPlan(
@@ -561,7 +556,7 @@ def _check_build(config: StudyConfig) -> dict[str, str]:
     transforms = {load_transform(name).variant: name for name in sorted(wanted)}
     if config.build.options and wanted <= TRANSFORMS.keys():
         name = min(config.build.options)
-        guess = "did you mean 'assay'? " if get_close_matches(name, ["assay"]) else ""
+        guess = did_you_mean(name, ["assay"])
         raise StudyError(
             f"build.{name}: unknown option; {guess}the packaged variants have none, remove it",
             field=f"build.{name}",

@@ -16,14 +16,20 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
 from msgspec import Struct
 
-from skilljuror.base.errors import HarnessError, SkilljurorError, StudyError, UsageError, resolve
+from skilljuror.base.errors import (
+    HarnessError,
+    SkilljurorError,
+    StudyError,
+    UsageError,
+    did_you_mean,
+    resolve,
+)
 from skilljuror.base.files import (
     StudyFolder,
     append_jsonl,
@@ -451,11 +457,8 @@ def accept_trial(study: Path, trial: str, reason: str, by: str | None = None) ->
         raise UsageError("an acceptance requires a reason: --reason '…'", field="reason")
     names = folder.finished_trials()
     if trial not in names:
-        near = " or ".join(map(repr, get_close_matches(trial, names, n=2)))
-        guess = f"; did you mean {near}?" if near else ""
-        raise StudyError(
-            f"no finished trial {trial!r} in {str(study)!r}{guess}", file=str(folder.trials)
-        )
+        message = f"no finished trial {trial!r} in {str(study)!r}; {did_you_mean(trial, names)}"
+        raise StudyError(message.rstrip("; "), file=str(folder.trials))
     record = read_record(TrialRecord, folder.trial_record(trial))
     if is_final(record) and not _is_contaminated(folder, record):
         raise UsageError(

@@ -8,7 +8,7 @@ from skilljuror.audit.changed import audit_changed
 from skilljuror.base.errors import UsageError
 from skilljuror.cli.build import audit
 from skilljuror.report.audit import as_text
-from skilljuror.report.changed import ChangedReport, changed_annotations, changed_page, changed_text
+from skilljuror.report.changed import ChangedReport, changed_annotations, changed_page
 from tests.support.git_repositories import git
 
 ABOUT = "Fires pots in a kiln. Use when pots are dry."
@@ -221,8 +221,9 @@ def test_an_unknown_base_is_one_line(repository):
     ("change", "place"),
     [
         ({KILN: skill().replace("1200", "1300")}, "error file=skills/kiln/SKILL.md,line=9,"),
-        (without(TASKS[1]), "error file=skills/kiln/SKILL.md,line=8,"),
-        ({SHARED: RULES.replace("Never sell a cracked pot.\n\n", "")}, "error file=shared/rules.md,line=3,"),
+        (without(TASKS[1]), "error file=skills/kiln/SKILL.md,line=7,"),  # above the gap
+        ({KILN: skill().replace(TASKS[1], "Be quick.")}, "error file=skills/kiln/SKILL.md,line=8,"),
+        ({SHARED: RULES.replace("Never sell a cracked pot.\n\n", "")}, "error file=shared/rules.md,line=1,"),
         ({SHARED: None}, "error file=skills/kiln/SKILL.md,line=17,"),
     ],
 )  # fmt: skip
@@ -236,15 +237,33 @@ def test_an_annotation_is_at_the_line_of_the_head(repository, change, place):
 
 
 def test_plain_text_names_the_option_that_lists_the_ids(repository):
-    """--changed has no --details."""
     write(repository, without(TASKS[1]))
     commit(repository)
-    text = changed_text(ChangedReport("main", audit_changed("HEAD~1", "edited")))
+    text = "".join(map(str, audit(changed="HEAD~1").blocks))
     assert text.startswith(
         "skills/kiln: fail: 1 red (policy edited)\n  red    skills/kiln/SKILL.md:8 "
     )
-    assert "--json lists the ids" in text
-    assert "--details" not in text
+    assert "--details lists the ids" in text
+    assert "id edit.duty-lost:" not in text
+    (found,) = audit(changed="HEAD~1").payload[0]["findings"]
+    text = "".join(map(str, audit(changed="HEAD~1", details=True).blocks))
+    assert f"         edit.duty-lost, id {found['id']}\n" in text
+
+
+def test_a_page_lists_what_waits_beside_what_fails(repository):
+    """A lost text is never hidden behind a red finding; the sixth is counted."""
+    parts = [f"## Part {n}\n\n- {line}\n- Go on.\n\n" for n, line in enumerate(TASKS)]
+    after = [part.replace("300", "400") for part in parts]
+    after[4:10] = [
+        part.replace(f"- {line}\n", "") for part, line in zip(parts, TASKS, strict=True)
+    ][4:10]
+    for text in (parts, after):
+        write(repository, {KILN: skill(lines=()) + "".join(text)})
+        commit(repository)
+    page = changed_page(ChangedReport("main", audit_changed("HEAD~1", "edited")))
+    assert "| fail | a number changed; yellow: text is gone (6) |" in page
+    assert page.count("- yellow: skills/kiln/SKILL.md:") == 5
+    assert page.endswith("- yellow: … 1 more\n")
 
 
 def test_forty_skills_fit_a_page_and_share_their_reason(repository):

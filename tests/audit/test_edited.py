@@ -339,6 +339,41 @@ def test_a_duty_that_another_skill_holds_is_not_lost():
     assert loud(after, elsewhere=[other]) == []
 
 
+RULES = (
+    "Push with `--no-verify`. It hides faults. Nobody sees them. They cost a day.",
+    "Merge your own request", "Rewrite the history of a shared branch", "Delete a tag",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("over", ["**Never do these:**", "### Hard rules", "You must not:"])
+def test_a_rule_that_left_a_list_of_rules_is_a_lost_duty_with_its_reasons(over):
+    ruled = rewrite(f"{LOAD}{over}\n\n" + "".join(f"- {rule}\n" for rule in RULES) + f"\n{COOL}")
+    for rule in RULES:
+        assert "edit.duty-lost high" in loud(change((f"- {rule}\n", ""), before=ruled), ruled)
+    reasons = change((" It hides faults. Nobody sees them.", ""), before=ruled)
+    assert loud(reasons, ruled) == ["edit.lost medium"]
+
+
+def test_an_item_that_left_a_list_without_rules_is_lost_text():
+    tools = rewrite(f"{LOAD}Some hints:\n\n" + "".join(f"- {rule}\n" for rule in RULES))
+    assert loud(change((f"- {RULES[1]}\n", ""), before=tools), tools) == ["edit.lost medium"]
+
+
+@pytest.mark.parametrize(
+    ("anchor", "hint"),
+    [
+        ("#step-2-fires", "did you mean 'step-2-fire'?"), ("#white", "it is in kiln/references/cones.md"),
+        ("#zzz", "remove the anchor"),
+    ],
+)  # fmt: skip
+def test_a_broken_anchor_names_itself_once_and_what_to_do(anchor, hint):
+    after = change((SWEEP, f"{SWEEP}- See [it]({anchor}).\n"))
+    after[CONES] = f"{after[CONES]}\n## White\n\nHot.\n"
+    _, found = judge_edit(bundle(BEFORE), bundle(after))
+    messages = [one.message for one in found if one.rule == "edit.anchor"]
+    assert messages == [f"broken anchor: no heading for {anchor!r} ({hint})"]
+
+
 def test_a_file_that_no_text_leads_to_may_go():
     before = {**BEFORE, "kiln/LICENSE": "Free.\n", "kiln/assets/old.bin": b"\x00\xff"}
     assert loud(BEFORE, before) == []

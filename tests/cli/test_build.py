@@ -1,5 +1,6 @@
 """`build`: nothing of a user is lost, whatever folder is named."""
 
+import re
 import subprocess
 import sys
 
@@ -94,3 +95,12 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_done(source, tmp_path):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "free disk space and rerun the command" in complaint(done)
     assert names(tmp_path) == ["home"]
+
+
+def test_thousands_have_a_comma_and_their_columns_end_together(source, tmp_path):
+    (source / "references").mkdir(exist_ok=True)
+    (source / "references" / "long.md").write_text("# Long\n\n" + "A pot is dry.\n" * 1500)
+    done = call("build", source, "--out", tmp_path / "out", "--variants", "origin,baseline")
+    head, _, *rows = done.stdout.splitlines()[:4]
+    end = head.index("  tokens") + len("  tokens")  # of the column of all tokens
+    assert all(re.search(r" \d{1,2},\d{3}$", row[:end]) for row in rows), done.stdout

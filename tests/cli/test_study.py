@@ -95,6 +95,10 @@ WRONG = {
         "no finished trial 'tea'",
     ),
     "no build": (("verify", "my out"), "no build at 'my out'"),
+    "no question": (
+        ("query", "my out", "nonsense"),
+        "'nonsense'; `skilljuror query DIR --list` lists",
+    ),
     "a misspelt question": (("query", "my out", "outcoms"), "did you mean 'outcomes'?"),
     "a write": (("query", "my out", "DELETE FROM trials"), "read-only"),
     "another file": (("query", "my out", "FROM read_csv('/etc/passwd')"), "disabled"),

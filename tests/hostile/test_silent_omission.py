@@ -35,10 +35,22 @@ def test_what_nobody_may_read_in_a_folder_of_logs(place, logs, tmp_path):
     with locked(tmp_path / place):
         done = call("ingest", "logs", "--strict", "--study", "out", cwd=tmp_path, under=user)
     assert done.returncode == 1, done.stdout
-    assert "1 files read" in done.stdout
+    assert "1 file read" in done.stdout
     assert f"error: {tmp_path / place}: cannot be read: Permission denied" in done.stdout
     (row,) = errors_of(tmp_path / "out")
     assert row == {"path": str(tmp_path / place), "reason": "cannot be read: Permission denied"}
+
+
+def test_an_unread_log_is_named_once(tmp_path):
+    log = tmp_path / "empty.jsonl"
+    log.write_text(
+        '{"type":"session_meta","timestamp":"2026-01-01T00:00:00Z","payload":{"id":"a","cwd":"/x"}}\n'
+    )
+    done = call("ingest", log, "--study", "out", cwd=tmp_path)
+    assert "0 files read, 0 duplicates, 0 skipped, 1 error\n" in done.stdout
+    (line,) = (one for one in done.stdout.splitlines() if one.startswith("  error: "))
+    assert line.startswith(f"  error: '{log}' has no message")
+    assert line.count("empty.jsonl") == 1
 
 
 @pytest.mark.parametrize("place", ["logs/shut", f"logs/shut/{LOG.name}"], ids=["folder", "log"])

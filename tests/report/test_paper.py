@@ -25,9 +25,15 @@ def study(tmp_path_factory):
 
 
 def test_every_table_of_the_paper_has_a_place():
-    named = {table["name"] for table in TABLES}
+    named = {name for table in TABLES for name in names(table["name"])}
     assert {f"T{n}" for n in range(1, 20)} | {"F3", "F4", "F5", "F6", "F7"} <= named
     assert all("question" in table or "note" in table for table in TABLES)
+    shown = [
+        (table["question"], *names(table.get("columns", "")))
+        for table in TABLES
+        if "question" in table and table["name"].startswith("T")
+    ]
+    assert len(set(shown)) == len(shown), "two tables say the same"
 
 
 def test_the_columns_of_a_table_are_those_of_its_question(study):

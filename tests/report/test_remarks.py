@@ -54,7 +54,7 @@ def test_few_sources_have_no_interval(tmp_path):
 )
 def test_a_hundred_percent_is_said_only_where_all_were_caught(tmp_path, counts, share):
     (one,) = said(tmp_path, fake.assayed("alpha", {"swap": counts}))
-    assert f"caught {share} of 4\N{NARROW NO-BREAK SPACE}000 planted" in one[0]
+    assert f"caught {share} of 4,000 planted" in one[0]
     assert one[0].endswith(" sent to review.")
 
 

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from skilljuror.report.trajectory import LONGEST, run_view
+from skilljuror.report.trajectory import LONGEST, place_of, run_view
+from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call
 
@@ -51,6 +52,18 @@ def test_runs_stand_side_by_side_and_nothing_in_them_is_markup(place):
     assert page.count('<details id="r0-') == 4  # the prompt and three steps
     anchors = re.findall(r'href="#([^"]+)"', page)
     assert {*anchors} == {*re.findall(r'<details id="([^"]+)"', page)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (None, ""), (((1, 80),), " lines 1-80"), (((3, 3), (7, 9)), " lines 3, 7-9"),
+        (tuple((n, n) for n in range(1, 42, 2)), " lines 1, 3, 5 and 18 more places"),
+    ],
+)  # fmt: skip
+def test_many_lines_of_a_search_are_counted(lines, shown):
+    event = fake.event("r", lines=lines)
+    assert place_of(event) == f"{event.skill}/{event.resource}{shown}"
 
 
 def test_several_runs_need_a_page(place):

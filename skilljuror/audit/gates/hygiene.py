@@ -23,6 +23,7 @@ from skilljuror.audit.comparison.inline_spans import leads_out
 from skilljuror.audit.comparison.normalised_text import all_paths, path_suffixes
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.base.build import GateResult
+from skilljuror.base.errors import did_you_mean
 from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, is_markdown, resource_class
 from skilljuror.skill.bundles import look_alike
 from skilljuror.skill.generated import CONFIGURATION, MARKER, embedded_files, marker_path
@@ -263,7 +264,10 @@ class _LinkTargets:
             alike = look_alike(normpath(join(dirname(unit.file), path)), self.paths)
             yield _broken(unit, address, path, alike)
         elif anchor and is_markdown(target) and anchor.lower() not in self.anchors.get(target, ()):
-            message = f"broken anchor: {target!r} has no heading for #{anchor}"
+            homes = [page for page, found in self.anchors.items() if anchor.lower() in found]
+            near = did_you_mean(anchor.lower(), self.anchors.get(target, ())).rstrip()
+            hint = f"it is in {homes[0]}" if homes else near or "remove the anchor"
+            message = f"broken anchor: no heading for {address!r} ({hint})"
             yield Observation(
                 "hygiene.broken-anchor", anchor, unit.file, unit.start, address, message
             )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from skilljuror.base.build import FindingSeverity
-from skilljuror.base.errors import UsageError
+from skilljuror.base.errors import UsageError, did_you_mean
 
 
 class Rule(NamedTuple):
@@ -233,7 +233,8 @@ def explain(rule: str, rules: Mapping[str, Rule] = RULES) -> str:
     """Return a rule's severity, finding, reason and fix. Raises UsageError for an unknown id."""
     known = rules.get(rule)
     if known is None:
-        raise UsageError(f"unknown rule {rule!r}; choose one of {', '.join(sorted(rules))}")
+        guess = did_you_mean(rule, rules)
+        raise UsageError(f"unknown rule {rule!r}; {guess}`skilljuror audit --rules` lists all")
     return (
         f"{rule} ({known.severity})\n  found: {known.what}\n  why:   {known.why}\n"
         f"  fix:   {known.fix}"

@@ -93,13 +93,24 @@ def test_a_gate_answers_the_same_twice(gate):
         assert one == two
 
 
-@every("rule", RULES, "A Rule needs `what`, `why` and `fix`: skilljuror/audit/gates/rules.py.")
+@every(
+    "rule",
+    {**RULES, **EDITS},
+    "A Rule needs `what`, `why` and `fix`: skilljuror/audit/gates/rules.py.",
+)
 def test_every_rule_is_explained(rule):
-    told = explain(rule)
+    told = explain(rule, {**RULES, **EDITS})
     assert told.startswith(f"{rule} (")
     assert all(word in told for word in ("found:", "why:", "fix:"))
+    assert not any(word in told for word in ("drift:", "/skills "))  # where we needed it
 
 
-def test_an_unknown_rule_names_the_known_ones():
-    with pytest.raises(UsageError, match=r"'layout\.gone'; choose one of"):
-        explain("layout.gone")
+def test_an_unknown_rule_names_the_nearest_and_what_lists_all():
+    with pytest.raises(
+        UsageError, match=r"did you mean 'layout\.flat'\? `skilljuror audit --rules`"
+    ):
+        explain("layout.flats")
+    with pytest.raises(
+        UsageError, match=r"unknown rule 'nothing'; `skilljuror audit --rules` lists"
+    ):
+        explain("nothing")

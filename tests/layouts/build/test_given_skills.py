@@ -91,7 +91,7 @@ def test_a_folder_that_is_gone_is_still_in_its_revision(base):
         (
             SkillSource(path="brew", revision="v9"),
             BundleError,
-            "'v9:.*brew' is not an existing folder",
+            r"'v9:.*brew' is not an existing folder, nor .* \(PATH starts at its top\)",
         ),
         (
             SkillSource(path="steep", revision="v1"),
