@@ -11,8 +11,9 @@ from skilljuror.base import __version__
 __all__ = ["__version__", "open_study"]
 
 
-def open_study(path: str | Path) -> "StudyReader":
-    """Open an ingested study for notebooks; heavy modules are imported here."""
+def open_study(path: str | Path, *, partial: bool = False) -> "StudyReader":
+    """Open an ingested study, or the folder of its shards (with `partial` also if some are missing), for notebooks;
+    heavy modules are imported here."""
     from skilljuror.report.notebook import open_study as opened
 
-    return opened(path)
+    return opened(path, partial=partial)

@@ -261,6 +261,9 @@ def read_rows(kind: type[Row], path: Path, *, skip_damaged: bool = False) -> Ite
 # Paths in a study folder.
 
 
+_SHARD = re.compile(r"[1-9][0-9]*-of-[1-9][0-9]*")
+
+
 class StudyFolder:
     """Paths in a study folder; no other code composes them."""
 
@@ -319,10 +322,58 @@ class StudyFolder:
         return self.plan_file.is_file()
 
     @property
+    def shards(self) -> list[Path]:
+        """Folders of its shards, missing ones included, in order; [] for a study with one database.
+
+        Raises StudyError for shards of two splits, and for shards next to a database.
+        """
+        names = [path.name for path in self.root.glob("*-of-*") if _SHARD.fullmatch(path.name)]
+        splits = {int(name.rpartition("-")[2]) for name in names}
+        if splits and len(splits) + self.database.is_file() > 1:
+            raise StudyError(
+                f"{str(self.root)!r} holds shards of two splits, or shards and a database: {', '.join(sorted(names))};"
+                " keep one split in it",
+                file=str(self.root),
+            )
+        return [self.shard(k, count) for count in splits for k in range(1, count + 1)]
+
+    def shard(self, number: int, count: int) -> Path:
+        """The folder of one shard, a study of its own."""
+        return self.root / f"{number}-of-{count}"
+
+    @property
+    def missing_shards(self) -> str:
+        """Say which shards are missing; "" for none."""
+        lacking = [path for path in self.shards if not StudyFolder(path).database.is_file()]
+        if not lacking:
+            return ""
+        numbers = ", ".join(path.name.partition("-")[0] for path in lacking)
+        are = "shards {} of {} are" if lacking[1:] else "shard {} of {} is"
+        return f"{are.format(numbers, len(self.shards))} missing: {str(lacking[0])!r}"
+
+    def readable(self, *, partial: bool | None = None) -> Path:
+        """What `open_read` opens: the database, or for shards, the pattern of their databases.
+
+        Raises StudyError if one is missing; `partial` allows that, None means that the caller cannot.
+        """
+        if not (shards := self.shards):
+            return self.existing_database
+        if not partial and (missing := self.missing_shards):
+            instead = "" if partial is None else " or pass --partial"
+            raise StudyError(f"{missing}; ingest it{instead}", file=str(self.root))
+        return self.root / f"*-of-{len(shards)}" / self.database.name
+
+    @property
     def existing_database(self) -> Path:
         """The DuckDB file. Raises StudyError if it does not exist."""
         if self.database.is_file():
             return self.database
+        if shards := self.shards:
+            raise StudyError(
+                f"{str(self.root)!r} holds {len(shards)} shards, which only query, usage, report and show read as one;"
+                f" name one of them, such as {str(shards[0])!r}",
+                file=str(self.root),
+            )
         study, logs = str(self.root), "" if self.planned else " PATH"
         problem = f"has no database; create it with: skilljuror ingest{logs} --study {quote(study)}"
         if (self.root / "build.json").is_file():

@@ -83,6 +83,8 @@ class Table(NamedTuple):
     """Column -> sum over all rows."""
     rest: str = ""
     """Where the rest is, besides --all; default: --json."""
+    limited: bool = False
+    """Whether the rows were limited, so that there are more."""
 
 
 class Indented(NamedTuple):
@@ -254,7 +256,8 @@ def _print_table(block: Table) -> None:
     sys.stdout.flush()
     hidden = {"row": len(body) - len(kept), "column": len(columns) - len(sizes)}
     if not whole and any(hidden.values()):
-        more = (counted(n, f"more {what}") for what, n in hidden.items() if n)
+        more = [counted(n, f"more {what}") for what, n in hidden.items() if n]
+        more[0] = f"over {more[0]}" if block.limited else more[0]
         rest = block.rest or "--json" if whole is None else f"--all, {block.rest or '--json'}"
         print(f"… {', '.join(more)}: {rest}", file=sys.stderr)
     for line in legend_blocks(

@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,11 +33,14 @@ from skilljuror.cli.terminal import json_text
 if TYPE_CHECKING:
     from skilljuror.base.trajectory import ResourceEvent
     from skilljuror.report.trajectory import RunDetails
+    from skilljuror.store.connect import QueryResult
 
 SHORT = 200
 """Most characters of a text of a log without --full."""
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
+MOST = 1000
+"""Most rows fetched for a table without --all, of SQL or of a list without sums."""
 PERIOD = ("period_start", "period_end")
 """Columns of `usage` that are the same in each row."""
 Format = Literal["table", "csv", "json", "parquet"]
@@ -47,20 +50,20 @@ Format = Literal["table", "csv", "json", "parquet"]
 def query(
     study: Study, words: list[str] | None = None, form: Format | None = None,
     out: Path | None = None, param: list[str] | None = None, fail_on_rows: bool = False,
-    whole: bool = False, listing: bool = False,
+    whole: bool = False, listing: bool = False, partial: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
-    The answers of several studies are one table, its first column the name of the folder. A table has 20 rows and
-    the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are whole. CSV text that a
-    spreadsheet would run as a formula starts with an apostrophe.
+    The answers of several studies are one table, its first column the name of the folder; a folder of shards is one
+    study. A table has 20 rows and the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are
+    whole. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
-    from skilljuror.base.files import StudyFolder, replacement
+    from skilljuror.base.files import StudyFolder
     from skilljuror.store import questions
 
     if not words and out:
-        counts = questions.export(StudyFolder.existing(study).existing_database, out)
+        counts = questions.export(StudyFolder.existing(study).readable(partial=partial), out)
         line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
         return Answer({"folder": str(out), "rows": counts}, [line])
     if not words:
@@ -83,10 +86,16 @@ def query(
             raise UsageError("parquet takes one study; use --format csv or json", field="format")
         if out is None and sys.stdout.isatty():
             raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-        database = StudyFolder.existing(study).existing_database
+        database = StudyFolder.existing(study).readable(partial=partial)
         questions.parquet(database, question, out or sys.stdout.buffer, **params)
         return None
-    answers = _answers(studies, question, params)
+    if streamed := chosen != "table" and len(studies) == 1:
+        database = StudyFolder.existing(study).readable(partial=partial)
+        parts = questions.parts(database, question, **params)
+        answers = {name: _write(parts, chosen == "json", out) for name in studies}
+    else:
+        most = None if whole or len(studies) > 1 else MOST + 1
+        answers = _answers(studies, question, params, most, partial)
     result = questions.side_by_side(answers)
     status = int(fail_on_rows and bool(result.rows))
     remarks = [
@@ -96,25 +105,31 @@ def query(
     ]
     if chosen == "table":
         columns, rows, total = questions.for_people(question, result)
-        table = Table(columns, rows, None, True, total, "--format csv")
+        limited = len(answers) == 1 and not whole and len(rows) > MOST and not total
+        table = Table(columns, rows, None, True, total, "--format csv", limited)
         return Answer(WRITTEN, [table], status, remarks)
-    of_json = chosen == "json"
-    text = (
-        f"{json_text(result.records(), default=str)}\n" if of_json else questions.csv_text(result)
-    )
-    if out is None:
-        print(text, end="")
-    else:
-        with replacement(out.resolve()) as path:
-            path.write_text(text, encoding="utf-8")
+    if not streamed:
+        _write([result], chosen == "json", out)
     return Answer(WRITTEN, (), status, remarks)
+
+
+def _write(parts: "Iterable[QueryResult]", of_json: bool, out: Path | None) -> "QueryResult":
+    """Write an answer part by part; return `write_parts`."""
+    from skilljuror.base.files import replacement
+    from skilljuror.store.questions import csv_text, write_parts
+
+    text = (lambda part: json_text(part.records(), default=str)) if of_json else csv_text
+    if out is None:
+        return write_parts(parts, sys.stdout, text)
+    with replacement(out.resolve()) as path, path.open("w", encoding="utf-8") as file:
+        return write_parts(parts, file, text)
 
 
 def usage(
     study: Path | None = None,
     by: Literal["skill", "project", "version", "person", "model"] = "skill", since: str | None = None,
     rows: Literal["all", "changed", "unknown", "unused"] | None = None, fail_on_rows: bool = False,
-    form: Format | None = None, whole: bool = False,
+    form: Format | None = None, whole: bool = False, partial: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Show which Skills your agents were offered, opened and used, at what cost, and what changed.
 
@@ -122,6 +137,7 @@ def usage(
     ~/.local/share/skilljuror/usage (or under XDG_DATA_HOME); delete that folder to forget it. Nothing leaves
     the machine. The period before is as long; a change is shown with its 95 % interval.
     """
+    blocks: list[Block]
     remarks: list[str] = []
     if study is None:
         study, remarks = own_usage(quiet=fail_on_rows)
@@ -129,12 +145,13 @@ def usage(
     question = "usage_by_version" if by == "version" else "usage"
     given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
     asked = [f"{name}={value}" for name, value in given.items() if value is not None]
-    answer = query(study, [question], form, None, asked, fail_on_rows, whole)
+    answer = query(study, [question], form, None, asked, fail_on_rows, whole, partial=partial)
     if answer is None:
         return None
     table = next(iter(answer.blocks), None)
     if isinstance(table, Table) and not table.rows and chosen != "all":
-        return Answer(WRITTEN, [] if fail_on_rows else [f"no row is {chosen}"], 0, remarks)
+        blocks = [] if fail_on_rows else [f"no row is {chosen}"]
+        return Answer(WRITTEN, blocks, 0, [*_missing(study), *remarks])
     remarks = [*answer.remarks, *remarks]
     if not isinstance(table, Table) or not table.rows or by == "version":
         return answer._replace(remarks=remarks)
@@ -145,7 +162,7 @@ def usage(
         stored = f"skilljuror ingest PATH --projects --study {study}"
         remarks.append(f"no run has the name of its {by}; `{stored}` stores them")
     if chosen == "changed":
-        blocks: list[Block] = [_change(row) for row in found]
+        blocks = [_change(row) for row in found]
     else:  # of unused ones, columns of zeros alone say nothing more
         names = [name for name in table.columns if name not in PERIOD]
         names = [one for one in names if chosen != "unused" or any(row[one] for row in found)]
@@ -241,7 +258,9 @@ def _sql(question: str) -> str:
         raise UsageError(f"{where} is not UTF-8 text; save the SQL as UTF-8") from error
 
 
-def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) -> dict[str, Any]:
+def _answers(
+    studies: dict[str, Path], question: str, params: dict[str, str], most: int | None, partial: bool
+) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.base.files import StudyFolder
     from skilljuror.store.connect import open_read
@@ -250,8 +269,8 @@ def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) ->
     answers = {}
     for name, folder in studies.items():
         try:
-            with open_read(StudyFolder.existing(folder).existing_database) as reader:
-                answers[name] = run(reader, question, **params)
+            with open_read(StudyFolder.existing(folder).readable(partial=partial)) as reader:
+                answers[name] = run(reader, question, most=most, **params)
         except QueryError as error:
             if len(studies) == 1:
                 raise
@@ -263,8 +282,17 @@ def _remarks(study: Path, question: str, answer: Any) -> Iterator[str]:
     """The question's remarks on what is missing in the answer and how to get it."""
     from skilljuror.store.questions import remarks_on
 
+    yield from _missing(study)
     for words in remarks_on(question, answer):
         yield words.replace("STUDY", shlex.quote(str(study)))
+
+
+def _missing(study: Path) -> list[str]:
+    """What --partial left out."""
+    from skilljuror.base.files import StudyFolder
+
+    missing = StudyFolder(study).missing_shards
+    return [f"{missing}; not counted"] if missing else []
 
 
 def show(study: Study, trials: list[str], html: Path | None = None, full: bool = False) -> Answer:

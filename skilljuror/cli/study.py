@@ -1,11 +1,12 @@
 """Commands that make a study: init, generate, check, plan, run, demo; and of logs: events, ingest."""
 
+import re
 import shlex
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument
@@ -33,6 +34,9 @@ from skilljuror.cli.output import (
     working,
 )
 from skilljuror.cli.terminal import json_text
+
+if TYPE_CHECKING:
+    from skilljuror.base.files import StudyFolder
 
 StudyFile = Annotated[Path, Argument(metavar="STUDY.yaml", help="Study file.")]
 MAX_BLOCK = 12
@@ -398,11 +402,12 @@ def ingest(
     formats: Formats = None, yes: bool = False, count_tokens: bool = False,
     metrics: list[str] | None = None, again: bool = False,
     prune: bool = False, strict: bool = False, arms: Path | None = None,
-    no_quotes: bool = False, projects: bool = False, jobs: Jobs = 2,
+    no_quotes: bool = False, projects: bool = False, jobs: Jobs = 2, shard: str | None = None,
 ) -> Answer:  # fmt: skip
     """Read a study's trials, or any agent logs, into a database.
 
-    A log in a folder that cannot be read is listed and skipped.
+    A log in a folder that cannot be read is listed and skipped. --shard 2/3 reads a third of the folders below PATH
+    into DIR/2-of-3; query, usage and report read DIR as one study when all three are there.
     """
     from skilljuror.base.files import StudyFolder, parse_time
     from skilljuror.store.records import MeasureOptions
@@ -422,11 +427,13 @@ def ingest(
     own = (not paths or arms is not None) and StudyFolder(study).planned
     of_logs = {
         "since": since, "format": formats, "again": again, "prune": prune,
-        "projects": projects,
+        "projects": projects, "shard": shard,
     }  # fmt: skip
     if misplaced := [option for option, given in of_logs.items() if own and given]:
         problem = f"--{misplaced[0]} applies to logs only; a study's own trials are always all read"
         raise UsageError(problem, field=misplaced[0])
+    part = _shard(shard, StudyFolder(study)) if shard else None
+    study = StudyFolder(study).shard(*part) if part else study
     chosen = [] if own else paths or _confirmed(usual_log_folders(), yes)
     with progress() as listener:
         if own:
@@ -438,7 +445,8 @@ def ingest(
             from skilljuror.store.logs import ReadPolicy, ingest_logs
 
             summary = ingest_logs(
-                study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
+                study, chosen, options=options,
+                wanted=LogFilter(moment, formats or (), part),
                 policy=ReadPolicy(again, prune), jobs=jobs, progress=listener,
             )  # fmt: skip
     named = {str(path.resolve()) for path in chosen if path.is_file()}
@@ -450,6 +458,20 @@ def ingest(
         int(bool(failed)),
         [*labelled("note", notes)],
     )
+
+
+def _shard(text: str, folder: "StudyFolder") -> tuple[int, int]:
+    """K and N of --shard, which must be those of the shards that the folder holds."""
+    parts = re.fullmatch(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,4})", text)
+    if not parts or int(parts[1]) > int(parts[2]):
+        raise UsageError(f"--shard {text!r} must be K/N, such as 2/3", field="shard")
+    number, count = int(parts[1]), int(parts[2])
+    if folder.database.is_file() or len(folder.shards) not in {0, count}:
+        held = f"{len(folder.shards)} shards" if folder.shards else "a database"
+        raise UsageError(
+            f"{str(folder.root)!r} holds {held}; use another folder for {count}", field="shard"
+        )
+    return number, count
 
 
 def _ingest_blocks(summary: Any, study: Path, prune: bool) -> Iterator[Block]:

@@ -39,6 +39,7 @@ from skilljuror.judge.study import (
     JudgeJob,
     JudgeSummary,
     batches,
+    groups_of,
     inputs_of,
     judge_study,
     load_run,
@@ -188,7 +189,8 @@ class Cascade:
     def __init__(self, study: Path, judge: str, client: ModelClient, options: ModelOptions) -> None:
         kind = resolve(JUDGES, judge, "judge", Judge)
         self.study = study
-        self.database = StudyFolder.existing(study).existing_database
+        folder = StudyFolder.existing(study)
+        self.database = folder.existing_database
         self.judge = judge
         self.client = client
         self.check_yes = options.check_yes
@@ -200,12 +202,13 @@ class Cascade:
         """Judge name of the model's answers on the sample of yes."""
         self.names = [str(row[0]) for row in run(self.database, "trajectory_names").rows]
         self.logged: dict[str, LoggedRun] = (
-            {} if StudyFolder(study).planned else logged_runs(self.database, self.names)
+            {} if folder.planned else logged_runs(self.database, self.names)
         )
+        groups = groups_of(folder, self.names, self.logged)
         how = [options.choice.key([]), options.check_yes]
         self.inputs = {
             name: digest_json([digest, how])
-            for name, digest in inputs_of(kind, judge, self.logged.values()).items()
+            for name, digest in inputs_of(kind, judge, groups).items()
         }
 
     def jobs(

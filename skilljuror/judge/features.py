@@ -462,11 +462,15 @@ class FeatureIndex:
         """First words of all features: a line without any of them has no feature."""
         self._programs: set[str] = set()
         """Programs of the commands."""
+        self._program_words: set[str] = set()
+        """First words of these."""
         self._has_numbers = False
         self._setting_values: set[str] = set()
         """Values of the settings: a number in one spelling, or the first word."""
         self._token_hits: dict[str, tuple[str, ...]] = {}
         """Token -> the features in it; texts repeat their tokens."""
+        self._line_hits: dict[str, tuple[str, ...]] = {}
+        """Line -> the features on it; texts of a run repeat their lines."""
 
     def add_source(self, source: Hashable, lines: Sequence[str], *, listing: bool) -> None:
         """Add the features of a source's lines; those of a listing are the names of its entries."""
@@ -503,12 +507,14 @@ class FeatureIndex:
 
     def _index(self, feature: str) -> None:
         self._token_hits.clear()
+        self._line_hits.clear()
         if feature.startswith("#"):
             self._has_numbers = True
             return
         if feature.startswith(COMMAND_PREFIX):
             program = feature.split()[1]
             self._programs.add(program)
+            self._program_words.update(tokenize(program)[:1])
             self._vocabulary.update(tokenize(program)[:1])
             return
         if "=" in feature:
@@ -530,7 +536,9 @@ class FeatureIndex:
         """Return every indexed feature in a text, with its first line."""
         hits: dict[str, str] = {}
         for line, cells in with_table_settings(lines):
-            for feature in self._on(line):
+            if (found := self._line_hits.get(line)) is None:
+                found = self._line_hits[line] = tuple(self._on(line))
+            for feature in found:
                 hits.setdefault(feature, line)
             for feature, _ in chain.from_iterable(map(settings, cells)):
                 if feature in self.weights:
@@ -544,21 +552,18 @@ class FeatureIndex:
 
     def _on(self, line: str) -> Iterator[str]:
         words = tokenize(line)
-        somewhere = self._has_numbers or self._setting_values
-        if not somewhere and self._vocabulary.isdisjoint(words):
-            return
-        for i in (i for i, word in enumerate(words) if word in self._first_words):
-            for length in range(SHORTEST_PHRASE, min(PHRASE_WORDS, len(words) - i) + 1):
-                phrase = " ".join(words[i : i + length])
-                if phrase in self.weights:
-                    yield phrase
-        title = heading(line, words)
-        if title in self.weights:
+        known_words = not self._vocabulary.isdisjoint(words)
+        if known_words:
+            yield from self._phrases_in(words)
+        if "#" in line and (title := heading(line, words)) in self.weights:
             yield title
-        for token in tokens_of(line):
-            yield from self._in_token(token)
-        if self._programs:
-            yield from commands_on(line, self.weights, self._programs)
+        if known_words:
+            for token in tokens_of(line):
+                yield from self._in_token(token)
+            if not self._program_words.isdisjoint(words):
+                yield from commands_on(line, self.weights, self._programs)
+        if not (self._has_numbers or self._setting_values):
+            return
         written = numbers(line)
         known = [
             name
@@ -575,12 +580,20 @@ class FeatureIndex:
         if has_value:
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
 
+    def _phrases_in(self, words: list[str]) -> Iterator[str]:
+        for i in (i for i, word in enumerate(words) if word in self._first_words):
+            for length in range(SHORTEST_PHRASE, min(PHRASE_WORDS, len(words) - i) + 1):
+                phrase = " ".join(words[i : i + length])
+                if phrase in self.weights:
+                    yield phrase
+
     def _in_token(self, token: str) -> tuple[str, ...]:
         if token.isalpha() and token.islower():
             return ()
         hits = self._token_hits.get(token)
         if hits is None:
-            features = _features_of_token(token, self._skipped)
+            known = not self._vocabulary.isdisjoint(tokenize(token))
+            features = _features_of_token(token, self._skipped) if known else ()
             hits = tuple(feature for feature in features if feature in self.weights)
             self._token_hits[token] = hits
         return hits

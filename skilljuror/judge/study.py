@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from skilljuror.base.workers import Listener, Progress, map_unordered, silent, w
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import units_by_resource
 from skilljuror.judge import JUDGES, Judge
+from skilljuror.logs.discovery import facts_at
 from skilljuror.measures.agreement import stratified_sample
 from skilljuror.store import open_write
 from skilljuror.store.logs import LoggedRun, logged_runs, read_logged
@@ -148,13 +149,14 @@ def judge_study(
 ) -> JudgeSummary:
     """Judge every ingested trajectory; verdicts are stored as they arrive.
 
-    Unchanged foreign runs that the same judge already judged are skipped, unless `again`.
+    Unchanged runs that the same judge already judged are skipped, unless `again`.
     """
     kind = resolve(JUDGES, judge, "judge", Judge)
-    database, label = StudyFolder.existing(study).existing_database, kind.name
+    folder, label = StudyFolder.existing(study), kind.name
+    database = folder.existing_database
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
-    logged = {} if StudyFolder(study).planned else logged_runs(database, names)
-    inputs = inputs_of(kind, judge, logged.values())
+    logged = {} if folder.planned else logged_runs(database, names)
+    inputs = inputs_of(kind, judge, groups_of(folder, names, logged))
     quotes = keeps_quotes(study)
     unread = [(name, _TRUNCATED) for name, run in logged.items() if run.kept]
     # Fail before all the work if the database is not writable.
@@ -178,12 +180,23 @@ def judge_study(
     return summary_of(database, label, len(names), sorted(unread))
 
 
-def inputs_of(kind: Any, judge: str, logged: Iterable[LoggedRun]) -> dict[str, str]:
-    """Return foreign run -> digest of its files and of the judge with its prompt and rubric."""
+def groups_of(
+    folder: StudyFolder, names: Iterable[str], logged: Mapping[str, LoggedRun]
+) -> dict[str, str | None]:
+    """Return run -> digest of the files it is judged by, for a trial with the facts of all Skills of the study; None
+    if they may have changed."""
+    if not folder.planned:
+        return {name: one.group for name, one in logged.items()}
+    skills = [facts_at(folder.builds), facts_at(folder.given)]
+    return {name: digest_json([skills, facts_at(folder.trial(name))]) for name in names}
+
+
+def inputs_of(kind: Any, judge: str, groups: Mapping[str, str | None]) -> dict[str, str]:
+    """Return run -> digest of its files and of the judge with its prompt and rubric."""
     rubrics = [path.read_bytes().hex() for path in sorted(data_dir("rubrics").glob("*.yaml"))]
     prompt = getattr(kind, "prompt_sha256", None)
     own = digest_json([code_digest("judge"), file_digest(judge), prompt, rubrics])
-    return {run.trajectory: digest_json([own, run.group]) for run in logged if run.group}
+    return {name: digest_json([own, group]) for name, group in groups.items() if group}
 
 
 def summary_of(

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import takewhile
 from operator import attrgetter
@@ -99,6 +100,9 @@ class LogFilter(NamedTuple):
     """Seconds since the epoch: skip files in folders that are older."""
     formats: Sequence[str] = ()
     """Format names or `module:attribute`; () for all registered ones."""
+    shard: tuple[int, int] | None = None
+    """(K, N): only shard K of N. The folders below a path are divided by name, each with all that is below it; a
+    path with logs of its own stays whole, and a named file goes with its folder."""
 
 
 ALL_LOGS = LogFilter()
@@ -167,6 +171,7 @@ class Finder:
         self, wanted: LogFilter = ALL_LOGS, recall: Recall = lambda path, facts: (facts, None)
     ) -> None:
         self.formats, self.since = tuple(wanted.formats), wanted.since
+        self._shard = wanted.shard
         self.looked_at: dict[str, tuple[FoundSource, FileFacts]] = {}
         """Path -> the source of a file, and its facts before it was opened."""
         self._recall = recall
@@ -182,8 +187,12 @@ class Finder:
         """Return every file and folder source under the paths once."""
         located: dict[str, Located] = {}
         for path in paths:
-            for found in self._walk(path) if path.is_dir() else [_locate_named(path)]:
-                located.setdefault(found.target, found)
+            if path.is_dir():
+                found = self._walk(path)
+            else:
+                found = iter([_locate_named(path)] if self._is_ours(path.resolve().parent) else ())
+            for one in found:
+                located.setdefault(one.target, one)
         return list(located.values())
 
     def join(self, located: Iterable[Located]) -> list[FoundSource]:
@@ -275,6 +284,13 @@ class Finder:
                 problem = _reason(error, Path(folder))
                 yield Located(_as_text(folder), resolved, None, is_root, (), problem, broken=True)
                 continue
+            if is_root and self._shard:
+                ours = self._is_ours(Path(top))
+                if formats or self._has_log(root, names):
+                    folders = folders if ours else []
+                else:
+                    folders = [name for name in folders if self._is_ours(Path(name))]
+                files, formats = (files, formats) if ours else ([], [])
             if formats:
                 if self._is_recent(facts_at(f"{folder}/{marker}")):
                     facts = facts_at(folder)
@@ -284,6 +300,22 @@ class Finder:
                 if found := self._at_entry(entry, f"{folder}/{entry.name}", resolved, top):
                     yield found
             waiting.extend((f"{folder}/{name}", f"{resolved}/{name}") for name in reversed(folders))
+
+    def _has_log(self, folder: Path, names: Sequence[str]) -> bool:
+        """Whether a folder has a log of its own, below which its session may have more."""
+        for name in names:
+            with suppress(OSError, TrajectoryError):
+                if claims(Source(folder / name, read_head(folder / name)), self._of_files):
+                    return True
+        return False
+
+    def _is_ours(self, folder: Path) -> bool:
+        """Whether a folder belongs to the shard, by a digest of its name."""
+        if self._shard is None:
+            return True
+        number, count = self._shard
+        digest = hashlib.sha256(os.fsencode(folder.name)).digest()
+        return int.from_bytes(digest[:8]) % count == number - 1
 
     def _at_entry(
         self, entry: "os.DirEntry[str]", path: str, folder: str, top: str

@@ -21,7 +21,7 @@ def report_study(
     from skilljuror.report.page import build_report
 
     progress(Progress("report", 0, 1))
-    database = StudyFolder.existing(study).existing_database
+    database = StudyFolder.existing(study).readable()
     summary = build_report(database, target or StudyFolder(study).report, quotes=quotes)
     progress(Progress("report", 1, 1))
     return summary
@@ -31,7 +31,7 @@ def report_head(study: Path) -> str:
     """Return the head of the report as Markdown."""
     from skilljuror.report.page import report_markdown
 
-    return report_markdown(StudyFolder.existing(study).existing_database)
+    return report_markdown(StudyFolder.existing(study).readable())
 
 
 def report_paper(study: Path, target: Path | None = None) -> tuple[list[str], list[str]]:
@@ -39,7 +39,7 @@ def report_paper(study: Path, target: Path | None = None) -> tuple[list[str], li
     rows, and of those without."""
     from skilljuror.report.page import write_paper
 
-    database = StudyFolder.existing(study).existing_database
+    database = StudyFolder.existing(study).readable()
     return write_paper(database, (target or StudyFolder(study).report) / "paper")
 
 
@@ -49,8 +49,7 @@ def report_several(studies: Sequence[Path]) -> "SeveralReport":
     from skilljuror.store.questions import study_names
 
     return several_report({
-        name: StudyFolder.existing(study).existing_database
-        for name, study in study_names(studies).items()
+        name: StudyFolder.existing(study).readable() for name, study in study_names(studies).items()
     })
 
 

@@ -103,7 +103,7 @@ class Answers:
         """The only row of an answer; empty when there is none."""
         return next(iter(self(name).records()), {})
 
-    def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
+    def _answer(self, name: str, params: dict[str, Any]) -> QueryResult:
         if self._tasks and name not in WHOLE:
             params = {**params, TASKS: self._tasks}
         answer = run(self._reader, name, **params)

@@ -37,9 +37,9 @@ _VALUES = """
 SELECT trial, value FROM measures WHERE metric = $metric AND key = $key AND value IS NOT NULL
 """
 _TABLES = """
-SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal AND NOT temporary
-UNION ALL
-SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
+SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE comment IS NOT NULL
+UNION
+SELECT view_name, 'view', comment FROM duckdb_views() WHERE comment IS NOT NULL
 ORDER BY kind, "table"
 """
 _COUNT = "SELECT count(*) FROM query_table($name)"
@@ -49,10 +49,10 @@ _UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
 class StudyReader:
     """An ingested study, read-only. A null stays a null."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, partial: bool = False) -> None:
         self.path = path
         """Folder of the study."""
-        self._database = StudyFolder.existing(path).existing_database
+        self._database = StudyFolder.existing(path).readable(partial=partial)
 
     def __repr__(self) -> str:
         known = {name: value for name, value in self._overview().items() if value not in (None, 0)}
@@ -222,6 +222,7 @@ def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
     return pd.DataFrame(rows, columns=list(columns))
 
 
-def open_study(path: str | Path) -> StudyReader:
-    """Open an ingested study. Raises StudyError without a database."""
-    return StudyReader(Path(path))
+def open_study(path: str | Path, *, partial: bool = False) -> StudyReader:
+    """Open an ingested study; of shards, with `partial` also if some are missing. Raises StudyError without a
+    database."""
+    return StudyReader(Path(path), partial=partial)

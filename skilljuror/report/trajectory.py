@@ -87,13 +87,14 @@ def look_up(study: Path, name: str) -> RunDetails:
         analysis = analyse(name, trajectory, record, manifest, trial.units)
         verifier = verifier_output(folder.trial_raw(name), VERIFIER_BYTES)
     else:
-        database = StudyFolder.existing(study).existing_database
+        database = StudyFolder.existing(study).readable()
         known = [str(row[0]) for row in run(database, "trajectory_names").rows]
         _refuse_unlogged(database, study, name, known)
         name = _full_name(known, name, study, "trajectories")
         trajectory = read_logged(logged_runs(database, [name])[name])
         analysis = analyse(name, trajectory)
-    rows = run(folder.database, "verdicts_of", trial=name).records() if folder.database.is_file() else []  # fmt: skip
+    ingested = folder.shards or folder.database.is_file()
+    rows = run(folder.readable(), "verdicts_of", trial=name).records() if ingested else []
     events, verdicts = analysis.events, tuple(Verdict(**row) for row in rows)
     use = tuple(measure for measure in analysis.measures if measure.metric in USE)
     if not keeps_quotes(study):

@@ -6,8 +6,8 @@ There are no migrations: ingest regenerates a database of another schema from it
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from skilljuror.base.results import UptakeCategory
 from skilljuror.base.skill import CONTENT_KINDS
 from skilljuror.base.texts import PRICES, plain_model
 from skilljuror.store.records import MeasureOptions, keeps_quotes
-from skilljuror.store.writer import Store
+from skilljuror.store.writer import RUN_TABLES, Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,8 @@ _LOCKED: Config = {
 _READ_ONLY: Config = {**_LOCKED, "threads": 1}
 """One thread adds numbers in a fixed order, so that answers are reproducible to the last digit."""
 _MAGIC = slice(8, 12)
+PART = 20_000
+"""Most rows of a part of an answer."""
 _RETRY_SECONDS = 0.1
 _INTERRUPTED = "Query interrupted"
 """DuckDB's message for a signal during a query."""
@@ -60,6 +62,7 @@ SQL = (
 )
 DIGEST = sha256(SQL.encode())
 _OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")
+_TABLE = re.compile(r"^CREATE TABLE ([a-z_]+) \(.*?^\);", re.DOTALL | re.MULTILINE)
 _COLUMN = re.compile(r"    (?:[^-]* AS )?([a-z_0-9]+)[ ,][^-]*-- (.+)")
 _OBJECTS = """
 SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal
@@ -93,10 +96,10 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("COMMIT")
 
 
-def is_ours(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a database was created with this schema."""
+def is_ours(connection: duckdb.DuckDBPyConnection, prefix: str = "") -> bool:
+    """Whether a database was created with this schema; `prefix` names one of several that are attached."""
     try:
-        made_by = connection.execute("SELECT schema_sha256 FROM made_by").fetchall()
+        made_by = connection.execute(f"SELECT schema_sha256 FROM {prefix}made_by").fetchall()  # noqa: S608
     except (duckdb.CatalogException, duckdb.BinderException):
         return False
     return made_by == [(DIGEST,)]
@@ -130,6 +133,74 @@ def _comments() -> Iterator[str]:
         before = line
 
 
+# Shards: several databases read as one
+
+_KEYS = {**RUN_TABLES, "readings": "run", "trials": "trial", "sources": "path", "files": "path"}
+"""Table -> its column of runs, or paths, of which a shard holds all rows. A row of another table that several shards have
+is one row."""
+_HELD = {
+    "trajectories": True,
+    "unlogged_trials": False,
+    "trials": False,
+    "sources": False,
+    "files": False,
+}
+"""Tables that say which runs and paths a shard holds, and whether with a log."""
+_LOST = """
+CREATE TABLE beside.lost AS
+WITH held AS ({held}),
+once AS (SELECT key, shard, bool_or(logged) AS logged FROM held GROUP BY ALL),
+last AS (SELECT key, arg_max(shard, (logged, shard)) AS shard FROM once GROUP BY key HAVING count(*) > 1)
+SELECT key, once.shard FROM once JOIN last USING (key) WHERE once.shard <> last.shard
+"""
+"""The runs and paths that a shard holds, but another one decides on: the last that has a log of it."""
+
+
+def _shards_at(path: Path) -> list[Path]:
+    """Return the databases at the pattern of shards that `StudyFolder.readable` gives, by number; [] for one database."""
+    if not path.parent.name.startswith("*-of-"):
+        return []
+    found = path.parent.parent.glob(f"{path.parent.name}/{path.name}")
+    return sorted(found, key=lambda one: int(one.parent.name.partition("-")[0]))
+
+
+@contextmanager
+def _attached(path: Path, shards: list[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory whose tables are views of the shards' tables; it is not locked yet."""
+    unlocked = {name: value for name, value in _READ_ONLY.items() if name not in _LOCK}
+    spill = {"temp_directory": str(path.parent.parent / f"{path.name}.tmp")}
+    with ExitStack() as stack:
+        connection = stack.enter_context(duckdb.connect(":memory:", config={**unlocked, **spill}))
+        connection.execute("ATTACH ':memory:' AS beside")
+        for number, shard in enumerate(shards):
+            name = quoted(stack.enter_context(_name_for_duckdb(shard)))
+            with _opening(shard):
+                connection.execute(f"ATTACH {name} AS shard_{number} (READ_ONLY)")
+            if not is_ours(connection, f"shard_{number}."):
+                raise _other_version(shard)
+        with duckdb_errors_translated(path):
+            held = [
+                f"SELECT {_KEYS[table]} AS key, {number} AS shard, {logged} AS logged FROM shard_{number}.{table}"  # noqa: S608
+                for table, logged in _HELD.items()
+                for number in range(len(shards))
+            ]
+            connection.execute(_LOST.format(held=" UNION ALL ".join(held)))
+            losing = connection.execute("SELECT DISTINCT shard FROM beside.lost").fetchall()
+            lost = {number for (number,) in losing}
+            connection.execute(_TABLE.sub(lambda one: _view_of(one[1], len(shards), lost), SQL))
+        yield connection
+
+
+def _view_of(table: str, shards: int, lost: Iterable[int]) -> str:
+    """SQL of a view of the rows of all shards, without those of runs that a later one decides on."""
+    parts, key = [f"FROM shard_{number}.{table}" for number in range(shards)], _KEYS.get(table)
+    if key is None:
+        return f"CREATE VIEW {table} AS {' UNION '.join(parts)};"
+    for number in lost:
+        parts[number] += f" WHERE {key} NOT IN (SELECT key FROM beside.lost WHERE shard = {number})"  # noqa: S608
+    return f"CREATE VIEW {table} AS {' UNION ALL '.join(parts)};"
+
+
 class QueryResult(NamedTuple):
     """All rows of one query."""
 
@@ -144,25 +215,40 @@ class QueryResult(NamedTuple):
 
 
 class Reader:
-    """A locked view of one database. All rows are fetched at once, because a partly read result keeps
-    DuckDB's connection busy."""
+    """A locked view of one database, or of shards."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, target: str = "") -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        path: Path,
+        target: str = "",
+        *,
+        only_select: bool = False,
+    ) -> None:
         self._connection = connection
         self._target = target
+        self._only_select = only_select
+        """Whether the connection could write."""
         self._statements = 0
         self.path = path
         """The database file."""
 
-    def rows(self, sql: str, params: Params = None) -> QueryResult:
-        """Run one statement with bound parameters. Raises QueryError, and StoreError for a damaged file."""
+    def rows(self, sql: str, params: Params = None, most: int | None = None) -> QueryResult:
+        """Run one statement with bound parameters; return all rows, or at most `most`. Raises QueryError, and
+        StoreError for a damaged file."""
         with self._statement(sql) as connection:
-            connection.execute(sql, dict(params) if params else None)
-            if not connection.description:
-                raise _no_rows()
+            columns = _executed(connection, sql, params)
             return QueryResult(
-                tuple(name for name, *_ in connection.description), connection.fetchall()
+                columns, connection.fetchmany(most) if most else connection.fetchall()
             )
+
+    def parts(self, sql: str, params: Params = None) -> Iterator[QueryResult]:
+        """Yield the rows of one statement in parts of at most `PART`; one part if there is no row. Raises as `rows`."""
+        with self._statement(sql) as connection:
+            columns = _executed(connection, sql, params)
+            yield QueryResult(columns, rows := connection.fetchmany(PART))
+            while len(rows) == PART and (rows := connection.fetchmany(PART)):
+                yield QueryResult(columns, rows)
 
     def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
         """Return the same rows as a pandas DataFrame. Raises as `rows`."""
@@ -201,11 +287,17 @@ class Reader:
                 self._statements += 1
                 if self._statements == 2:
                     connection.execute("CREATE TEMP TABLE contaminations AS FROM contaminations")
-                count = len(connection.extract_statements(sql))
-                if count == 0:
+                kinds = [one.type for one in connection.extract_statements(sql)]
+                if not kinds:
                     raise _no_rows()
-                if count > 1:
-                    raise QueryError(f"this is {count} SQL statements; write one SELECT statement")
+                if len(kinds) > 1:
+                    raise QueryError(
+                        f"this is {len(kinds)} SQL statements; write one SELECT statement"
+                    )
+                if self._only_select and kinds != [duckdb.StatementType.SELECT]:
+                    raise QueryError(
+                        "shards answer SELECT alone (a PIVOT needs its values: ON … IN (…)); write one"
+                    )
                 yield connection
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise QueryError(
@@ -219,6 +311,14 @@ class Reader:
             ) from error
         except duckdb.Error as error:
             raise QueryError(_one_line(error)) from error
+
+
+def _executed(connection: duckdb.DuckDBPyConnection, sql: str, params: Params) -> tuple[str, ...]:
+    """Run a statement; return its columns."""
+    connection.execute(sql, dict(params) if params else None)
+    if not connection.description:
+        raise _no_rows()
+    return tuple(name for name, *_ in connection.description)
 
 
 @contextmanager
@@ -282,27 +382,31 @@ def open_write(path: Path, wait: float = 0.0) -> Iterator[Store]:
 
 @contextmanager
 def open_read(path: Path, target: Path | None = None) -> Iterator[Reader]:
-    """Open a read-only, locked view of the database at `path`: no SQL can write, access a file other
-    than `target`.
+    """Open a read-only, locked view of the database at `path`, or of the shards at a pattern
+    (`StudyFolder.readable`): no SQL can write, access a file other than `target`.
 
     Raises StoreError if the file is missing, foreign, damaged or of another version, and InUseError if
     another process is writing it.
     """
-    if not path.exists():
+    shards = _shards_at(path)
+    if not shards and not path.exists():
         raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
     unlocked = {name: value for name, value in _READ_ONLY.items() if name not in _LOCK}
     with (
         _name_for_duckdb(target) if target else nullcontext("") as name,
-        _connected(path, unlocked if target else _READ_ONLY, read_only=True) as connection,
+        _attached(path, shards)
+        if shards
+        else _connected(path, unlocked if target else _READ_ONLY, read_only=True) as connection,
     ):
         with duckdb_errors_translated(path):
             if target:  # locked except for one file; DuckDB rejects this setting at opening
                 connection.execute(f"SET allowed_paths = [{quoted(name)}]")
+            if target or shards:
                 connection.execute("SET enable_external_access = false")
                 connection.execute("SET lock_configuration = true")
-            if not is_ours(connection):
+            if not shards and not is_ours(connection):
                 raise _other_version(path)
-        yield Reader(connection, path, name)
+        yield Reader(connection, path, name, only_select=bool(shards))
 
 
 def is_current(path: Path) -> bool:
@@ -362,17 +466,27 @@ def _connect(
     path: Path, name: str, config: Config, *, read_only: bool, wait: float
 ) -> duckdb.DuckDBPyConnection:
     """Open a file, with retries while it is in use, for `wait` seconds."""
+    try:
+        with _opening(path):
+            return duckdb.connect(name, read_only=read_only, config=config)
+    except InUseError:
+        if wait <= 0:
+            raise
+        time.sleep(_RETRY_SECONDS)
+        return _connect(path, name, config, read_only=read_only, wait=wait - _RETRY_SECONDS)
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    """Raise what keeps DuckDB from opening a file as an error of one line."""
     if path.exists() and not _looks_like_duckdb(path):
         raise _unusable(path, "is not a DuckDB database")
     try:
-        return duckdb.connect(name, read_only=read_only, config=config)
+        yield
     except duckdb.ConnectionException as error:
         raise _busy(path, "this process") from error
     except duckdb.IOException as error:
         if "Could not set lock" in str(error) or "File is already open" in str(error):  # Windows
-            if wait > 0:
-                time.sleep(_RETRY_SECONDS)
-                return _connect(path, name, config, read_only=read_only, wait=wait - _RETRY_SECONDS)
             raise _busy(path, "another process") from error
         if "Permission denied" in str(error):
             raise _denied(path, "Permission denied") from error

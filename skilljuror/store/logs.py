@@ -856,7 +856,8 @@ def _note_ingest(
     """Record a new ingest, so that the database can be regenerated."""
     for theirs, before in earlier:
         whole = before.since is None or (wanted.since is not None and before.since <= wanted.since)
-        if list(theirs) == list(paths) and list(before.formats) == list(wanted.formats) and whole:
+        same = list(before.formats) == list(wanted.formats) and before.shard == wanted.shard
+        if list(theirs) == list(paths) and same and whole:
             return
     append_jsonl(folder.sources_file, {"paths": [*map(path_text, paths)], **wanted._asdict()})
 
@@ -864,14 +865,16 @@ def _note_ingest(
 def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
     """All earlier ingests of a study, in order; repeated ones count once, at their last position
     and with the earliest date."""
-    since: dict[tuple[tuple[str, ...], tuple[str, ...]], float | None] = {}
+    since: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, int] | None], float | None] = {}
     for entry in read_jsonl(folder.sources_file):
-        asked = tuple(entry["paths"]), tuple(entry.get("formats", ()))
+        number, count = entry.get("shard") or (0, 0)
+        shard = (number, count) if count else None
+        asked = tuple(entry["paths"]), tuple(entry.get("formats", ())), shard
         date, before = entry.get("since"), since.pop(asked, float("inf"))
         since[asked] = None if date is None or before is None else min(date, before)
     return [
-        ([*map(path_of, paths)], LogFilter(date, formats))
-        for (paths, formats), date in since.items()
+        ([*map(path_of, paths)], LogFilter(date, formats, shard))
+        for (paths, formats, shard), date in since.items()
     ]
 
 
@@ -881,6 +884,10 @@ def _check_paths(study: Path, paths: Iterable[Path]) -> None:
             f"{str(study)!r} is a study with trials: ingest logs into another folder, or omit PATH"
             " to ingest its trials",
             file=str(study),
+        )
+    if StudyFolder(study).shards:
+        raise UsageError(
+            f"{str(study)!r} holds shards; add --shard K/N, or use another folder", file=str(study)
         )
     if study.exists() and not study.is_dir():
         raise UsageError(f"--study {str(study)!r} is a file; name a folder", file=str(study))

@@ -19,7 +19,7 @@ Adding a question is adding a file; nothing else names it.
 import csv
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC
 from decimal import Decimal
@@ -28,7 +28,7 @@ from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 from skilljuror.base.errors import QueryError, UsageError, did_you_mean
 from skilljuror.base.files import fresh_dir, parse_time, replacement, write_atomic
@@ -318,14 +318,25 @@ def remarks_on(question: str, answer: QueryResult) -> list[str]:
     ]
 
 
-def run(source: Source, question: str, **params: Any) -> QueryResult:
-    """The answer to a named question, or to SQL: whatever is not a single word.
+def run(source: Source, question: str, most: int | None = None, **params: Any) -> QueryResult:
+    """The answer to a named question, or to SQL: whatever is not a single word. With `most`, at most so many rows
+    of SQL, or of a list without sums.
 
     `source` is a database file or an open Reader. Raises QueryError, StoreError.
     """
     with _reader(source) as reader:
         sql, bound = _prepared(reader, question, params)
-        return reader.rows(sql, bound)
+        if most and QUESTION_NAME.fullmatch(question):
+            named = query(question)
+            most = None if named.section != "lists" or named.sums or named.nulls else most
+            sql = f"FROM (\n{sql.rstrip().removesuffix(';')}\n) LIMIT {most}" if most else sql
+        return reader.rows(sql, bound, most)
+
+
+def parts(source: Source, question: str, **params: Any) -> Iterator[QueryResult]:
+    """Yield the answer in parts of some thousand rows, at least one. Raises as `run`."""
+    with _reader(source) as reader:
+        yield from reader.parts(*_prepared(reader, question, params))
 
 
 def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
@@ -451,6 +462,28 @@ def side_by_side(answers: Mapping[str, QueryResult]) -> QueryResult:
     return QueryResult((STUDY, *own), rows)
 
 
+def write_parts(
+    parts: Iterable[QueryResult], file: TextIO, text_of: Callable[[QueryResult], str]
+) -> QueryResult:
+    """Write the parts of an answer as CSV or as one JSON list; return one row that has, for each column, a value if
+    any row has one."""
+    columns: tuple[str, ...] = ()
+    seen: list[Any] = []
+    end = ""
+    for place, part in enumerate(parts):
+        columns = part.columns
+        for row in part.rows if not seen or None in seen else ():
+            seen = [new if old is None else old for old, new in zip(seen or row, row, strict=True)]
+        text = text_of(part)
+        if text_of is csv_text:
+            text = text.removeprefix(csv_text(part._replace(rows=[])) if place else "")
+        else:
+            text, end = (", " if place else "[") + text[1:-1], "]\n"
+        file.write(text)
+    file.write(end)
+    return QueryResult(columns, [tuple(seen)] if seen else [])
+
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a cell begins with that spreadsheets take for a formula."""
 _END = "\r\n"
@@ -481,8 +514,8 @@ DICTIONARY = "dictionary.csv"
 _COLUMNS = """
 SELECT table_name AS "table", column_name AS "column", lower(data_type) AS type, comment AS meaning
 FROM duckdb_columns()
-WHERE NOT internal
-ORDER BY table_name, column_index
+WHERE comment IS NOT NULL  -- once: the columns of all shards have the same
+GROUP BY ALL ORDER BY table_name, any_value(column_index)
 """
 
 
@@ -493,13 +526,12 @@ def export(database: Path, target: Path) -> dict[str, int]:
     old = (target / DICTIONARY).is_file()
     if target.exists() and not old and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"--out {str(target)!r} is not empty; name a new folder", field="out")
-    with open_read(database) as reader:
+    counts = {}
+    with TemporaryDirectory() as folder, open_read(database, rows := Path(folder, "rows.parquet")) as reader:  # fmt: skip
         dictionary = run(reader, _COLUMNS)
-    names = list(dict.fromkeys(row[0] for row in dictionary.rows))
-    with fresh_dir(target) as staging:
-        counts = {
-            name: parquet(database, f"SELECT * FROM {name}", staging / f"{name}.parquet")  # noqa: S608
-            for name in names
-        }
-        write_atomic(staging / DICTIONARY, csv_text(dictionary))
+        with fresh_dir(target) as staging:
+            for name in dict.fromkeys(row[0] for row in dictionary.rows):
+                counts[name] = reader.to_parquet(f"SELECT * FROM {name}")  # noqa: S608
+                shutil.copyfile(rows, staging / f"{name}.parquet")
+            write_atomic(staging / DICTIONARY, csv_text(dictionary))
     return counts

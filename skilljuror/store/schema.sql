@@ -601,39 +601,32 @@ JOIN variants AS v ON v.build = t.task AND v.variant = t.variant;
 -- One row per run and Skill that was offered or touched, with its name in tables. A name without a plugin gets the plugin that offers such a Skill in the run, or else in any run, unless several do. A Skill of a trial's variant is named after its folder.
 CREATE VIEW skill_names AS
 WITH written AS (
-    SELECT trajectory, skill, bool_or(listed) AS listed FROM (
+    SELECT trajectory, skill, bool_or(listed) AS listed, regexp_extract(skill, '[^:]*$') AS tail FROM (
         SELECT trajectory, skill, true AS listed FROM offered
         UNION ALL
         SELECT DISTINCT trajectory, skill, false AS listed FROM events
     ) GROUP BY ALL
 ),
-plugins AS (
-    SELECT trajectory, regexp_extract(skill, '[^:]*$') AS tail, skill FROM written WHERE contains(skill, ':')
-),
-own AS (
-    SELECT trajectory, tail, count(DISTINCT skill) AS names, min(skill) AS name FROM plugins GROUP BY ALL
-),
-anywhere AS (
-    SELECT tail, count(DISTINCT skill) AS names, min(skill) AS name FROM plugins
-    WHERE tail NOT IN (SELECT skill FROM offered) GROUP BY ALL
+related AS (
+    SELECT
+        *, listed AND skill = tail AS plain, if(skill = tail, NULL, skill) AS plugin,
+        bool_or(plain) OVER run AS plain_in_run, min(plugin) OVER run AS own, max(plugin) OVER run AS own_last,
+        bool_or(plain) OVER (PARTITION BY tail) AS plain_anywhere,
+        min(plugin) OVER (PARTITION BY tail) AS other, max(plugin) OVER (PARTITION BY tail) AS other_last,
+    FROM written WINDOW run AS (PARTITION BY trajectory, tail)
 )
 SELECT
-    w.trajectory AS trajectory,  -- Key of the run.
-    w.skill AS skill,  -- Name as written in the log.
+    trajectory AS trajectory,  -- Key of the run.
+    skill AS skill,  -- Name as written in the log.
     CASE
-        WHEN f.skill IS NOT NULL AND count(b.skill) = 0 THEN f.skill
-        WHEN bool_or(w.listed) OR o.names > 1 THEN w.skill
-        WHEN contains(w.skill, ':') THEN coalesce(min(b.skill), w.skill)
-        WHEN o.names = 1 THEN o.name
-        WHEN a.names = 1 THEN a.name
-        ELSE w.skill
+        WHEN NOT plain_in_run AND (trajectory, tail) IN (SELECT (trajectory, skill) FROM variant_skills) THEN tail
+        WHEN listed OR own <> own_last THEN skill
+        WHEN skill <> tail THEN if(plain_in_run, tail, skill)
+        WHEN own IS NOT NULL THEN own
+        WHEN other = other_last AND NOT plain_anywhere THEN other
+        ELSE skill
     END AS name  -- Name used in tables.
-FROM written AS w
-LEFT JOIN own AS o ON o.trajectory = w.trajectory AND o.tail = regexp_extract(w.skill, '[^:]*$')
-LEFT JOIN variant_skills AS f ON f.trajectory = w.trajectory AND f.skill = regexp_extract(w.skill, '[^:]*$')
-LEFT JOIN offered AS b ON b.trajectory = w.trajectory AND b.skill = regexp_extract(w.skill, '[^:]*$')
-LEFT JOIN anywhere AS a ON a.tail = w.skill
-GROUP BY w.trajectory, w.skill, o.names, o.name, a.names, a.name, f.skill;
+FROM related;
 
 -- One row per knowledge unit and event that showed it to an agent.
 CREATE TABLE exposure (
@@ -768,6 +761,20 @@ CREATE TABLE verdicts (
     source_line INTEGER  -- Line of the resource that has the quote, 1-based; null for other text, such as a script's output.
 );
 
+-- One row per run, Skill, resource, judge and kind of verdict: how many counted events have it. Sums of events and verdicts, since rates are over millions of them.
+CREATE TABLE verdict_counts (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    skill VARCHAR NOT NULL,  -- Skill as offered.
+    resource VARCHAR NOT NULL,  -- Canonical path inside the skill.
+    bundled BOOLEAN NOT NULL,  -- True for a Skill of the agent itself.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
+    label VARCHAR NOT NULL,  -- yes, no or unknown.
+    category VARCHAR NOT NULL,  -- Reason, as a category.
+    model VARCHAR,  -- Model behind the judge; null for a judge without one.
+    prompt_sha256 VARCHAR,  -- Digest of the judge's prompt.
+    events BIGINT NOT NULL  -- Counted events with such a verdict.
+);
+
 -- One row per judge without a model, event, knowledge unit and step: a line of the unit, shown by the event, proves a use by the step.
 CREATE TABLE unit_uses (
     trial VARCHAR NOT NULL,  -- Trial of the study.
@@ -882,14 +889,20 @@ WITH offers AS (
     UNION
     SELECT g.trajectory, coalesce(n.name, g.skill) FROM variant_skills AS g LEFT JOIN skill_names AS n USING (trajectory, skill)
 ),
-touches AS (
+written AS (
     SELECT
-        trajectory, name AS skill,
+        trajectory, skill,
         bool_or(kind IN ('activate', 'read', 'exec', 'import') AND ok IS NOT false AND NOT phantom) AS opened,
         count(*) AS uses,
         count(*) FILTER (WHERE ok = false) AS failed,
         sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
-    FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
+    FROM events WHERE counted GROUP BY ALL
+),
+touches AS (
+    SELECT
+        trajectory, name AS skill, bool_or(opened) AS opened, CAST(sum(uses) AS BIGINT) AS uses,
+        CAST(sum(failed) AS BIGINT) AS failed, sum(bytes) AS bytes
+    FROM written JOIN skill_names USING (trajectory, skill) GROUP BY trajectory, name
 )
 SELECT
     trajectory AS trajectory,  -- Key of the run.
@@ -966,9 +979,12 @@ SELECT
     coalesce(t.trial, t.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
     e.trajectory AS trajectory,  -- Key of the trajectory.
     e.ordinal AS ordinal,  -- 0-based number inside the trajectory.
+    coalesce(e.file, t.source) AS source,  -- Raw file of the line.
+    e.line AS line,  -- Place of the call or injection, as in events.
+    e.quote AS quote,  -- A short piece of the evidence.
     e.agent AS agent,  -- "main" or the sub-agent's id.
     e.step AS step,  -- 1-based step of that agent; 0 before the first.
-    n.name AS skill,  -- Skill, by the name used in tables.
+    coalesce(n.name, e.skill) AS skill,  -- Skill, by the name used in tables.
     e.resource AS resource,  -- Canonical path inside the skill; "." for a bare listing.
     e.resource_class AS resource_class,  -- root, support, code or data.
     e.kind AS kind,  -- activate, read, list, search, exec or import.
@@ -979,8 +995,42 @@ SELECT
     e.kind IN ('activate', 'read', 'exec', 'import') AND NOT e.phantom AS opens  -- Whether it opens a resource (a listing or a search does not).
 FROM events AS e
 JOIN trajectories AS t ON t.trajectory = e.trajectory
-JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
+LEFT JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill AND n.name <> n.skill  -- few, a cheap join
 WHERE e.counted AND NOT e.bundled;
+
+-- One row per row of `verdict_counts` about uses, with their contribution to both ends of every rate of uptake.
+CREATE VIEW judged_uses AS
+SELECT
+    coalesce(t.trial, t.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    coalesce(n.name, c.skill) AS skill,  -- Skill, by the name used in tables.
+    c.resource AS resource,  -- Canonical path inside the skill.
+    c.judge AS judge,  -- Name and version of the judge.
+    c.label AS label,  -- yes, no or unknown.
+    c.category AS category,  -- Reason, as a category.
+    c.model AS model,  -- Model behind the judge.
+    c.prompt_sha256 AS prompt_sha256,  -- Digest of the judge's prompt.
+    is_open(c.label, c.category) AS open,  -- Whether they are unknown although content was shown.
+    c.events AS events,  -- Uses with such a verdict.
+    CASE WHEN c.label = 'yes' THEN c.events WHEN c.label = 'no' OR open THEN 0 END AS low,  -- Those that are yes; null if nothing was shown.
+    CASE WHEN c.label = 'yes' OR open THEN c.events WHEN c.label = 'no' THEN 0 END AS high  -- Those that are yes or open; null if nothing was shown.
+FROM verdict_counts AS c
+JOIN trajectories AS t ON t.trajectory = c.trajectory
+LEFT JOIN skill_names AS n ON n.trajectory = c.trajectory AND n.skill = c.skill AND n.name <> n.skill
+WHERE NOT c.bundled;
+
+-- One row per run with uses, and judge.
+CREATE VIEW judged_runs AS
+SELECT
+    u.run AS run,  -- Name of the trial, or key of the foreign run.
+    j.judge AS judge,  -- Name and version of the judge; null if no event was ever judged.
+    any_value(u.events) AS events,  -- Uses of resources.
+    CAST(coalesce(sum(v.events), 0) AS BIGINT) AS judged,  -- Uses with a verdict of this judge.
+    CAST(coalesce(sum(v.low), 0) AS BIGINT) AS low,  -- Of these, yes.
+    CAST(coalesce(sum(v.high), 0) AS BIGINT) AS high  -- Yes or open.
+FROM (SELECT run, count(*) AS events FROM uses GROUP BY run) AS u
+LEFT JOIN (SELECT DISTINCT judge FROM verdicts) AS j ON true
+LEFT JOIN judged_uses AS v ON v.run = u.run AND v.judge = j.judge
+GROUP BY u.run, j.judge;
 
 -- One row per file that a trial's variant tells the agent to create; creating and using it is neither an edit nor a wrong path.
 CREATE VIEW announced_files AS
@@ -1004,12 +1054,13 @@ CREATE VIEW listed_skills AS
 WITH logs AS (
     SELECT
         l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, c.own_skills, s.accept_skills,
-        coalesce(v.skills, []) AS skills
+        coalesce(v.skills, []) AS skills, coalesce(v.plain, []) AS plain_skills
     FROM trajectories AS l
     JOIN trials AS t ON t.trial = l.trial
     JOIN conditions AS c ON c.condition = t.condition
-    LEFT JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
-    CROSS JOIN study AS s
+    LEFT JOIN (SELECT *, list_transform(skills, lambda n: plain_name(n)) AS plain FROM variants) AS v
+        ON v.build = t.task AND v.variant = t.variant
+    CROSS JOIN (SELECT list_transform(accept_skills, lambda n: plain_name(n)) AS accept_skills FROM study) AS s
     WHERE l.offered_known AND (t.variant IS NULL OR v.variant IS NOT NULL)
 ),
 named AS (
@@ -1020,11 +1071,10 @@ named AS (
 compared AS (
     SELECT
         *,
-        list_contains(list_transform(skills, lambda n: plain_name(n)), plain_name(skill)) AS planned,
-        list_contains(list_transform(accept_skills, lambda n: plain_name(n)), plain_name(skill))
-            OR (bundled AND own_skills) AS accepted
-    FROM named
-    QUALIFY listed OR NOT bool_or(listed) OVER (PARTITION BY trajectory, plain_name(skill))
+        list_contains(plain_skills, plain) AS planned,
+        list_contains(accept_skills, plain) OR (bundled AND own_skills) AS accepted
+    FROM (SELECT *, plain_name(skill) AS plain FROM named)
+    QUALIFY listed OR NOT bool_or(listed) OVER (PARTITION BY trajectory, plain)
 )
 SELECT
     trial AS trial,  -- Name of the trial.
@@ -1085,13 +1135,13 @@ CREATE MACRO is_alias(name, model) AS NOT regexp_matches(name, '\d') AND contain
 -- One row per reason why a trial is contaminated: it is invalid for the design and should be rerun.
 CREATE VIEW contaminations AS
 SELECT
-    r.run AS trial,  -- Name of the trial.
+    p.trial AS trial,  -- Name of the trial.
     'skill_in_no_skill_arm' AS flag,  -- Kind of contamination.
     count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail  -- Evidence.
-FROM all_runs AS r
-JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
-JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
-GROUP BY r.run
+FROM planned_trials AS p
+JOIN conditions AS c ON c.condition = p.condition AND c.variant IS NULL
+JOIN uses AS u ON u.run = p.trial AND u.content_exposed <> 'none'
+GROUP BY p.trial
 UNION ALL
 SELECT
     trial, 'other_skill_offered',
@@ -1195,9 +1245,11 @@ SELECT
     r.status AS status,  -- As in `runs`.
     r.reward AS reward,  -- Reward of the verifier; null for none.
     r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
+    r.reason AS reason,  -- As in `runs`.
     r.final AS final,  -- Whether the outcome is final.
     r.verified AS verified,  -- As in `runs`.
     r.strict AS strict,  -- As in `runs`.
+    r.readable AS logged,  -- Whether it has a readable log, usable or not.
     CASE
         WHEN r.contaminated THEN 'contaminated'
         WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)

@@ -262,6 +262,17 @@ INSERT INTO verdicts BY NAME
 SELECT unnest(from_json(j, ':verdicts'))
 FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'event'), (j->>'judge') ORDER BY n DESC) = 1 ORDER BY n);
 
+-- put verdict_counts
+CREATE OR REPLACE TEMP TABLE counted AS
+SELECT trajectory FROM trajectories WHERE trajectory IN (SELECT name FROM named) OR trial IN (SELECT name FROM named);
+DELETE FROM verdict_counts USING counted WHERE verdict_counts.trajectory = counted.trajectory;
+INSERT INTO verdict_counts BY NAME
+SELECT e.trajectory, e.skill, e.resource, e.bundled, v.judge, v.label, v.category, v.model, v.prompt_sha256, count(*) AS events
+FROM counted
+JOIN events AS e ON e.trajectory = counted.trajectory AND e.counted
+JOIN verdicts AS v ON v.event = e.event
+GROUP BY ALL;
+
 -- put unit_uses
 INSERT INTO unit_uses BY NAME SELECT unnest(from_json(j, ':unit_uses')) FROM given;
 
@@ -283,6 +294,7 @@ DELETE FROM measures USING named WHERE trial = named.name;
 DELETE FROM unlogged_trials USING named WHERE trial = named.name;
 DELETE FROM check_results USING named WHERE trial = named.name;
 DELETE FROM verdicts USING named WHERE trial = named.name;
+DELETE FROM verdict_counts USING named WHERE trajectory = named.name;
 DELETE FROM unit_uses USING named WHERE trial = named.name;
 DELETE FROM judged USING named WHERE trial = named.name;
 DELETE FROM judge_calls USING named WHERE trial = named.name;

@@ -34,6 +34,10 @@ _SECTIONS = dict(
     section.split("\n", 1)
     for section in Path(__file__).with_name("tables.sql").read_text("utf-8").split("-- put ")[1:]
 )
+RUN_TABLES = dict(
+    re.findall(r"DELETE FROM (\w+) USING named WHERE (\w+) = named", _SECTIONS["forgotten"])
+)
+"""Tables of which every row belongs to one run, or trial -> their column of it."""
 _OF_FILES = {"TIMESTAMP": "VARCHAR"}
 _OF_LOGS = {
     "TIMESTAMP": "DOUBLE",
@@ -80,7 +84,8 @@ class Store:
                 "CREATE OR REPLACE TEMP TABLE named AS SELECT unnest($names::VARCHAR[]) AS name, $judge::VARCHAR AS judge",
                 {"names": list(names), "judge": judge},
             )
-            for statement in self._statements_of(kind):
+            counts = self._statements_of("verdict_counts") if kind == "runs" else ()
+            for statement in (*self._statements_of(kind), *counts):
                 self._connection.execute(statement)
 
     def put_plan(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> None:
@@ -147,6 +152,7 @@ class Store:
             self.put("judged", inputs, names, judge)
             self.put("verdicts", verdicts)
             self.put("unit_uses", uses)
+            self.put("verdict_counts", (), names)
 
     def put_judge_calls(
         self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]

@@ -10,14 +10,17 @@ import duckdb
 import pytest
 
 from skilljuror.base.files import StudyFolder
+from skilljuror.base.workers import Progress
 from skilljuror.judge.study import BATCH_SECONDS, judge_study, label_sample
 from skilljuror.store import open_read
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
+from skilljuror.study.run import run_study
 from tests.support.fabricated_studies import small_study
 from tests.support.ingested import tables
 from tests.support.places import GOLDENS
-from tests.support.studies import until
+from tests.support.studies import make_study, until
 
 SLOW_JUDGE = """
 import sys
@@ -93,6 +96,24 @@ def test_what_a_judge_said_before_gives_way_to_what_it_says_now(study):
     before = tables(study)["verdicts"]
     assert judge_study(study).events == len(before)
     assert tables(study)["verdicts"] == before
+
+
+def test_only_trials_that_changed_are_judged_again(tmp_path):
+    arms = {"baseline": "baseline", "pd": "pd"}
+    file = make_study(tmp_path, packaged=["redact-lines"], variants=arms, trials=1, agent={"name": "scripted"})  # fmt: skip
+    run_study(file, tmp_path / "out")
+    ingest_trials(tmp_path / "out")
+    told: list[Progress] = []
+    first = judge_study(tmp_path / "out", progress=told.append)
+    assert {one.total for one in told} == {2}
+    told.clear()
+    assert judge_study(tmp_path / "out", progress=told.append) == first
+    assert told == []
+    folder = StudyFolder(tmp_path / "out")
+    for changed, count in ((folder.trial_record("redact-lines__pd__1"), 1), (folder.builds, 2)):
+        next(path for path in [changed, *changed.rglob("*.md")] if path.is_file()).touch()
+        judge_study(folder.root, progress=told.append)
+        assert told[-1].total == count
 
 
 def test_a_sample_comes_from_every_condition_and_every_answer(tmp_path):

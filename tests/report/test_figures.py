@@ -8,6 +8,7 @@ import pytest
 from skilljuror.report.computed import Answers
 from skilljuror.report.figures import FIGURES, Drawing, drawings
 from skilljuror.store import open_read
+from tests.support import fabricated_records as fake
 from tests.support import report_piles as piles
 
 
@@ -64,6 +65,7 @@ def test_kinds_of_task_with_open_uses_are_drawn_from_end_to_end(tmp_path, monkey
             "UPDATE verdicts SET label = 'unknown', category = 'insufficient_context' WHERE event IN"
             " (SELECT event FROM uses WHERE run IN ('task-0__pd__1', 'task-2__pd__1'))"
         )
+    fake.count_verdicts(path)
     monkeypatch.setattr("skilljuror.report.figures.MIN_STRATUM", 2)
     with open_read(path) as reader:
         (one,) = drawings(Answers(reader), ["strata"], scripted=True)

@@ -8,6 +8,7 @@ from skilljuror.report.headline import remarks
 from skilljuror.report.page import build_report
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
+from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 from tests.support.judged_studies import JUDGE, judged_study, label
 
@@ -124,6 +125,7 @@ def test_a_judge_with_two_ends_has_no_rate_of_its_own(tmp_path, category):
     )
     with duckdb.connect(str(path)) as database:
         database.execute("UPDATE verdicts SET category = $1 WHERE label = 'unknown'", [category])
+    fake.count_verdicts(path)
     label(tmp_path, truths)
     rates, _ = asked(path, "uptake_rates")
     assert {row["judge_rate_reason"] for row in rates} == {"between_two_ends"}
@@ -145,6 +147,7 @@ def test_a_study_without_a_judge_has_no_card_to_show(tmp_path):
     path = small_study(tmp_path)
     with duckdb.connect(str(path)) as database:
         database.execute("DELETE FROM verdicts")
+    fake.count_verdicts(path)
     rates, pairs, said = asked(path, "uptake_rates", "rater_agreement")
     assert (rates, pairs, said) == ([], [], [])
 

@@ -44,7 +44,7 @@ from skilljuror.base.texts import model_date, plain_model
 from skilljuror.base.trajectory import Exposure, ResourceEvent, UnitExposure
 from skilljuror.layouts.build.reviews import item_states
 from skilljuror.logs.read import traits_of
-from skilljuror.store import Store
+from skilljuror.store import Store, open_write
 from skilljuror.store.rows import definition_rows
 
 DIGEST = "d" * 64
@@ -292,6 +292,12 @@ def put(store: Store, runs: Iterable[Ingested]) -> None:
     """Put runs as a worker hands them over."""
     store.put("runs", list(runs))
     store.put("metrics", definition_rows())
+
+
+def count_verdicts(database: Path) -> None:
+    """Count verdicts anew after a test has changed them by SQL."""
+    with open_write(database) as store:
+        store.put("verdict_counts", (), store.names("SELECT trajectory FROM trajectories"))
 
 
 def put_verdicts(store: Store, verdicts: Iterable[Verdict]) -> None:

@@ -40,11 +40,12 @@ judges AS (
 ),
 labels AS (
     SELECT
-        e.trajectory, n.name AS skill, v.judge,
-        count(*) AS judged, count(v.low) AS rated, sum(v.low) AS low, sum(v.high) AS high
-    FROM events AS e JOIN uptake_verdicts AS v ON v.event = e.event
-    JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
-    WHERE e.counted GROUP BY ALL
+        v.trajectory, n.name AS skill, v.judge, sum(v.events) AS judged,
+        sum(v.events) FILTER (label <> 'unknown' OR is_open(label, category)) AS rated,
+        sum(CASE WHEN label = 'yes' THEN v.events WHEN label = 'no' OR is_open(label, category) THEN 0 END) AS low,
+        sum(CASE WHEN label = 'yes' OR is_open(label, category) THEN v.events WHEN label = 'no' THEN 0 END) AS high
+    FROM verdict_counts AS v JOIN skill_names AS n ON n.trajectory = v.trajectory AND n.skill = v.skill
+    GROUP BY v.trajectory, n.name, v.judge
 ),
 sums AS (
     SELECT

@@ -38,7 +38,7 @@ WITH logs AS (
 ),
 pieces AS (
     SELECT
-        l.trajectory, n.name AS skill, s.ordinal, s.agent, s.step, s.until, s.certain,
+        l.trajectory, n.name AS skill, s.agent, s.step, s.until, s.certain,
         CASE CAST($by AS VARCHAR)
             WHEN 'file' THEN s.resource
             WHEN 'kind' THEN if(x.unit IS NULL, e.resource_class, u.kind)

@@ -27,14 +27,13 @@ SELECT
     r.final,
     x.flags IS NOT NULL AS contaminated,
     x.flags,
-    if(starts_with(a.unusable, 'under_'), a.unusable, NULL) AS suppressed,
+    if(starts_with(r.unusable, 'under_'), r.unusable, NULL) AS suppressed,
     r.strict,
     r.reward,
     s.share,
     s.reason AS share_reason
 FROM contrast AS k
-JOIN runs AS r ON r.condition IN (k.treatment, k.control)
-JOIN (SELECT run, unusable FROM arm_runs) AS a USING (run)
+JOIN arm_runs AS r ON r.condition IN (k.treatment, k.control)
 LEFT JOIN (
     SELECT trial, string_agg(DISTINCT flag, ', ' ORDER BY flag) AS flags FROM contaminations GROUP BY trial
 ) AS x ON x.trial = r.run

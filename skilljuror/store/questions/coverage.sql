@@ -38,18 +38,16 @@ SELECT
     CAST(count(*) FILTER (WHERE status <> 'missing') + coalesce(sum(t.earlier), 0) AS BIGINT) AS attempts,
     count(*) FILTER (WHERE t.earlier + CAST(status <> 'missing' AS INTEGER) > 1) AS rerun,
     count(*) FILTER (WHERE run IN (SELECT trial FROM acceptances)) AS accepted,
-    count(*) FILTER (WHERE readable) AS readable,
+    count(*) FILTER (WHERE logged) AS readable,
     count(*) FILTER (
-        WHERE run IN (SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event)
+        WHERE run IN (SELECT run FROM judged_uses)
     ) AS judged,
     count(*) FILTER (
         WHERE run IN (
-            SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event
-            WHERE v.label <> 'unknown'
+            SELECT run FROM judged_uses WHERE label <> 'unknown'
         )
     ) AS decided
-FROM runs AS r
-JOIN (SELECT run, unusable FROM arm_runs) AS x USING (run)
+FROM arm_runs AS r
 LEFT JOIN (SELECT trial, count(*) AS earlier FROM attempts GROUP BY trial) AS t ON t.trial = r.run
 WHERE status <> 'observed'
 GROUP BY r.condition, r.position

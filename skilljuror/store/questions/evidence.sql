@@ -9,13 +9,9 @@
 -- column source_quote: text of the resource
 -- column action_quote: the agent's action on it
 SELECT
-    u.run, u.agent, u.step, e.line,
-    coalesce(e.file, t.source) AS source,
-    u.skill, u.resource, u.kind, u.via, u.ok, e.quote,
+    u.run, u.agent, u.step, u.line, u.source, u.skill, u.resource, u.kind, u.via, u.ok, u.quote,
     v.label, v.category, v.source_quote, v.action_quote, v.action_step, v.judge
 FROM uses AS u
-JOIN events AS e ON e.event = u.event
-JOIN trajectories AS t ON t.trajectory = u.trajectory
 LEFT JOIN verdicts AS v ON v.event = u.event
 WHERE (CAST($run AS VARCHAR) IS NULL OR u.run = CAST($run AS VARCHAR))
     AND (CAST($skill AS VARCHAR) IS NULL OR u.skill = CAST($skill AS VARCHAR))

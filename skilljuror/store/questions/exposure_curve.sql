@@ -16,23 +16,22 @@ WITH known AS (
     FROM trajectories
     WHERE units > 0 AND steps > 0
 ),
-arrivals AS (
-    SELECT trajectory, unit, min(step) AS step
-    FROM exposure WHERE agent = 'main' GROUP BY ALL
-),
-points AS (
-    SELECT unnest(range(0, 21)) AS point
+arrivals AS (  -- the midpoint of step s of m is at (2s - 1) / 2m; step 0 is before everything
+    SELECT
+        k.run, if(a.step = 0, 0, ceil(20 * (2 * a.step - 1) / (2 * k.steps)))::INTEGER AS point, count(*) AS units
+    FROM known AS k
+    JOIN (
+        SELECT trajectory, unit, min(step) AS step FROM exposure WHERE agent = 'main' GROUP BY ALL
+    ) AS a ON a.trajectory = k.trajectory
+    GROUP BY ALL
 ),
 shares AS (
-    -- the midpoint of step s of m is at (2s - 1) / 2m; step 0 is before everything
     SELECT
-        k.run, k.trajectory, p.point,
-        count(*) FILTER (WHERE a.step = 0 OR 20 * (2 * a.step - 1) <= 2 * k.steps * p.point)
-            / any_value(k.units) AS share
+        k.run, p.point,
+        coalesce(sum(a.units) OVER (PARTITION BY k.run ORDER BY p.point), 0) / k.units AS share
     FROM known AS k
-    CROSS JOIN points AS p
-    LEFT JOIN arrivals AS a ON a.trajectory = k.trajectory
-    GROUP BY k.run, k.trajectory, p.point
+    CROSS JOIN (SELECT unnest(range(0, 21)) AS point) AS p
+    LEFT JOIN arrivals AS a ON a.run = k.run AND a.point = p.point
 )
 SELECT
     r.condition,

@@ -10,36 +10,29 @@
 -- column yes: uses that a judge labelled yes; null if not judged
 -- column returned: later steps of the main agent with a use of the skill; all of them if the first use came
 --   before the first step or from a sub-agent
-WITH ordered AS (
+WITH sums AS (
     SELECT
-        *,
-        row_number() OVER (PARTITION BY run, skill ORDER BY trajectory, ordinal) AS place
-    FROM uses
-),
-labels AS (
-    SELECT event, bool_or(label = 'yes') AS yes FROM verdicts GROUP BY event
-),
-sums AS (
-    SELECT
-        u.skill, u.run,
+        u.skill, u.run, u.trajectory,
+        arg_min({'agent': u.agent, 'step': u.step, 'kind': u.kind, 'via': u.via}, u.ordinal) AS o,
         count(*) AS uses,
         count(DISTINCT u.resource) FILTER (WHERE u.opens) AS resources,
-        if(count(l.event) = 0, NULL, count(*) FILTER (WHERE l.yes)) AS yes,
+        count(y.event) AS yes,
         count(DISTINCT u.step) FILTER (WHERE u.agent = 'main' AND u.step > 0) AS main_steps
     FROM uses AS u
-    LEFT JOIN labels AS l ON l.event = u.event
-    GROUP BY u.skill, u.run
-)
+    LEFT JOIN (SELECT DISTINCT event FROM verdicts WHERE label = 'yes') AS y ON y.event = u.event
+    GROUP BY u.skill, u.run, u.trajectory
+),
+judged AS (SELECT DISTINCT run, skill FROM judged_uses)
 SELECT
     s.skill, s.run, r.condition,
-    o.agent,
-    o.step AS first_step,
-    if(o.agent = 'main' AND o.step BETWEEN 1 AND t.steps, (2 * o.step - 1) / (2 * t.steps), NULL)
+    s.o.agent,
+    s.o.step AS first_step,
+    if(s.o.agent = 'main' AND s.o.step BETWEEN 1 AND t.steps, (2 * s.o.step - 1) / (2 * t.steps), NULL)
         AS first_share,
-    o.kind, o.via, s.uses, s.resources, s.yes,
-    s.main_steps - if(o.agent = 'main' AND o.step > 0, 1, 0) AS returned
+    s.o.kind, s.o.via, s.uses, s.resources, if(j.run IS NULL, NULL, s.yes) AS yes,
+    s.main_steps - if(s.o.agent = 'main' AND s.o.step > 0, 1, 0) AS returned
 FROM sums AS s
-JOIN ordered AS o ON o.run = s.run AND o.skill = s.skill AND o.place = 1
-JOIN trajectories AS t ON t.trajectory = o.trajectory
+LEFT JOIN judged AS j ON j.run = s.run AND j.skill = s.skill
+JOIN trajectories AS t ON t.trajectory = s.trajectory
 JOIN runs AS r ON r.run = s.run
 ORDER BY s.skill, s.run;

@@ -29,14 +29,12 @@ WITH judged AS MATERIALIZED (  -- where a use is not judged, or a tool unknown, 
     SELECT r.condition, r.position, r.task, r.run, r.strict AS passed  -- null without a verifier
     FROM arm_runs AS r
     JOIN trajectories AS t ON t.trial = r.run AND t.units IS NOT NULL
-    LEFT JOIN uses AS u ON u.run = r.run
-    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = tracing_judge()
+    LEFT JOIN judged_runs AS u ON u.run = r.run AND u.judge = tracing_judge()
     WHERE r.readable
+        AND coalesce(u.events = u.judged, true)
         AND r.run NOT IN (SELECT run FROM unknown_opens)
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
         AND (CAST($task AS VARCHAR) IS NULL OR r.task = CAST($task AS VARCHAR))
-    GROUP BY ALL
-    HAVING count(u.event) = count(v.event)
 ),
 used AS MATERIALIZED (
     SELECT DISTINCT j.*, p.unit

@@ -21,26 +21,27 @@
 -- column blind: of the labelled, those whose reviewers did not see the judges' answers
 -- column outside_sample: uses that a person labelled outside the sample: they correct no rate
 WITH judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
+of_all AS (SELECT count(DISTINCT run) AS trials, count(*) AS events FROM uses),
 of_judge AS (
     SELECT
         j.judge,
         string_agg(DISTINCT v.model, ', ' ORDER BY v.model) AS models,
         count(DISTINCT v.prompt_sha256) AS prompts,
         min(v.prompt_sha256) AS prompt,
-        count(DISTINCT u.run) AS trials,
-        count(*) AS events,
-        count(v.label) AS judged,
-        count(*) FILTER (WHERE v.label = 'yes') AS yes,
-        count(*) FILTER (WHERE v.label = 'no') AS no,
-        count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE v.label <> 'unknown' AND v.model IS NULL) AS by_proof,
-        count(*) FILTER (WHERE v.label <> 'unknown' AND v.model IS NOT NULL) AS by_model,
-        count(*) FILTER (WHERE v.category = 'unparsed') AS unparsed,
-        count(*) FILTER (WHERE v.category = 'unverified_quote') AS unverified_quote
-    FROM uses AS u
-    CROSS JOIN judges AS j
-    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
-    GROUP BY j.judge
+        a.trials,
+        a.events,
+        coalesce(sum(v.events), 0)::BIGINT AS judged,
+        coalesce(sum(v.events) FILTER (v.label = 'yes'), 0)::BIGINT AS yes,
+        coalesce(sum(v.events) FILTER (v.label = 'no'), 0)::BIGINT AS no,
+        coalesce(sum(v.events) FILTER (v.label = 'unknown'), 0)::BIGINT AS unknown,
+        coalesce(sum(v.events) FILTER (v.label <> 'unknown' AND v.model IS NULL), 0)::BIGINT AS by_proof,
+        coalesce(sum(v.events) FILTER (v.label <> 'unknown' AND v.model IS NOT NULL), 0)::BIGINT AS by_model,
+        coalesce(sum(v.events) FILTER (v.category = 'unparsed'), 0)::BIGINT AS unparsed,
+        coalesce(sum(v.events) FILTER (v.category = 'unverified_quote'), 0)::BIGINT AS unverified_quote
+    FROM judges AS j
+    JOIN of_all AS a ON a.events > 0
+    LEFT JOIN judged_uses AS v ON v.judge = j.judge
+    GROUP BY j.judge, a.trials, a.events
 ),
 people AS (
     SELECT l.event, bool_and(l.blind) AS blind, any_value(s.event) IS NOT NULL AS sampled

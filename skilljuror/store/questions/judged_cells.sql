@@ -8,19 +8,23 @@
 -- column label: yes, no or unknown; null for a use without a verdict
 -- column open: true for an unknown whose content was shown
 WITH contrast AS (SELECT max(treatment) AS treatment, max(control) AS control FROM study),
-judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/'))
+judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
+counted AS (
+    SELECT run, judge, label, open, events FROM judged_uses
+    UNION ALL
+    SELECT run, judge, NULL, false, events - judged FROM judged_runs WHERE events > judged
+)
 SELECT
     j.judge,
     r.condition,
     CASE r.condition WHEN k.treatment THEN true WHEN k.control THEN false END AS treated,
     coalesce(r.task, r.run) AS task,
-    v.label,
-    coalesce(v.open, false) AS open,
-    count(*) AS events
-FROM uses AS u
-JOIN runs AS r ON r.run = u.run
-CROSS JOIN judges AS j
+    c.label,
+    c.open,
+    CAST(sum(c.events) AS BIGINT) AS events
+FROM counted AS c
+JOIN runs AS r ON r.run = c.run
+JOIN judges AS j ON j.judge = c.judge
 CROSS JOIN contrast AS k
-LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
 GROUP BY ALL
-ORDER BY j.judge, min(r.position), r.condition, task, v.label, open;
+ORDER BY j.judge, min(r.position), r.condition, task, c.label, c.open;

@@ -19,6 +19,7 @@ WITH answered AS (
 raters AS (
     SELECT judge AS rater, 0 AS person, event, label, starts_with(judge, 'cascade/') AND model IS NULL AS copied
     FROM verdicts
+    WHERE (SELECT count(DISTINCT judge) > 1 FROM verdicts) OR event IN (SELECT event FROM current_labels)
     UNION ALL
     SELECT reviewer, 1, event, label, false FROM current_labels
 ),

@@ -8,7 +8,7 @@
 --   STUDY source_counts` counts unreadable files.
 -- column kind: contamination, circumstance or behaviour
 -- column detail: evidence for the flag
-WITH about AS (
+WITH about AS MATERIALIZED (
     SELECT r.run AS trial, r.task, r.condition, coalesce(r.reason, r.status) AS status, r.readable, r.exception, c.variant
     FROM runs AS r
     JOIN conditions AS c ON c.condition = r.condition

@@ -17,31 +17,40 @@ WITH judges AS (
     SELECT DISTINCT judge FROM verdicts
     WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
 ),
-firsts AS (
-    SELECT run, skill, resource, min(step) AS step
-    FROM uses WHERE agent = 'main' GROUP BY ALL
+used AS (
+    SELECT
+        run, skill, resource, min(resource_class) AS resource_class, count(*) AS events,
+        min(step) FILTER (agent = 'main') AS step
+    FROM uses GROUP BY ALL
 ),
 medians AS (
     SELECT r.condition, r.task, f.skill, f.resource, median(f.step) AS first_step
-    FROM firsts AS f JOIN arm_runs AS r ON r.usable AND r.run = f.run GROUP BY ALL
+    FROM used AS f JOIN arm_runs AS r ON r.usable AND r.run = f.run GROUP BY ALL
+),
+said AS (
+    SELECT
+        run, skill, resource, judge, sum(low) AS low, sum(high) AS high, sum(events) FILTER (low IS NOT NULL) AS rated,
+        sum(events) FILTER (label = 'yes') AS yes, sum(events) FILTER (label = 'no') AS no,
+        sum(events) FILTER (label = 'unknown') AS unknown, sum(events) FILTER (open) AS open
+    FROM judged_uses GROUP BY ALL
 ),
 sums AS (
     SELECT
         r.condition, r.position, r.task, u.skill, u.resource,
         min(u.resource_class) AS resource_class,
         j.judge,
-        count(*) AS events,
-        count(DISTINCT u.run) AS trajectories,
-        count(*) FILTER (WHERE v.label = 'yes') AS yes,
-        count(*) FILTER (WHERE v.label = 'no') AS no,
-        count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE v.open) AS open,
-        avg(v.low) AS low,
-        avg(v.high) AS high
-    FROM uses AS u
+        sum(u.events)::BIGINT AS events,
+        count(*) AS trajectories,
+        coalesce(sum(v.yes), 0)::BIGINT AS yes,
+        coalesce(sum(v.no), 0)::BIGINT AS no,
+        coalesce(sum(v.unknown), 0)::BIGINT AS unknown,
+        coalesce(sum(v.open), 0)::BIGINT AS open,
+        sum(v.low) / sum(v.rated) AS low,
+        sum(v.high) / sum(v.rated) AS high
+    FROM used AS u
     JOIN arm_runs AS r ON r.usable AND r.run = u.run
     LEFT JOIN judges AS j ON true
-    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN said AS v ON v.run = u.run AND v.skill = u.skill AND v.resource = u.resource AND v.judge = j.judge
     GROUP BY r.condition, r.position, r.task, u.skill, u.resource, j.judge
 )
 SELECT

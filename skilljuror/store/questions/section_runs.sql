@@ -47,11 +47,11 @@ of_whole AS (
     WHERE t.units IS NOT NULL AND r.condition IN (SELECT whole FROM arms)
 ),
 judged AS (
-    SELECT o.condition, o.task, count(u.event) = count(v.event) AND (SELECT count(*) > 0 FROM verdicts) AS every
+    SELECT
+        o.condition, o.task,
+        bool_and(coalesce(u.events = u.judged, true)) AND tracing_judge() IS NOT NULL AS every
     FROM of_whole AS o
-    LEFT JOIN uses AS u ON u.run = o.run
-    LEFT JOIN verdicts AS v ON v.event = u.event
-        AND v.judge = tracing_judge()
+    LEFT JOIN judged_runs AS u ON u.run = o.run AND u.judge = tracing_judge()
     GROUP BY o.condition, o.task
 )
 SELECT

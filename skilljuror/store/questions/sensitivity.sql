@@ -23,7 +23,7 @@ WITH contrast AS (
 trials_of AS (
     SELECT
         r.task, r.final, r.status, r.exception,
-        r.run IN (SELECT trial FROM contaminations) AS contaminated,
+        r.contaminated,
         r.condition = k.treatment AS treated,
         r.strict,
         bool_and(r.final) OVER (PARTITION BY r.task) AS task_final

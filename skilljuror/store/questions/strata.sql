@@ -35,7 +35,7 @@ WITH contrast AS (
 ),
 both_arms AS (
     SELECT r.task
-    FROM contrast AS k JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+    FROM contrast AS k JOIN arm_runs AS r ON r.condition IN (k.treatment, k.control)
     GROUP BY r.task HAVING count(DISTINCT r.condition) = 2
 ),
 attributes AS (
@@ -53,23 +53,21 @@ per_run AS (
         r.condition = k.treatment AS treated,
         r.strict,
         r.status <> 'missing' AND r.exception IS NULL AS clean,
-        any_value(minutes.value) AS minutes,
-        any_value(fanout.value) AS fanout,
-        count(u.event) AS events,
-        count(v.label) AS judged,
-        coalesce(sum(v.low), 0) AS low,
-        coalesce(sum(v.high), 0) AS high
+        minutes.value AS minutes,
+        fanout.value AS fanout,
+        coalesce(u.events, 0) AS events,
+        coalesce(u.judged, 0) AS judged,
+        coalesce(u.low, 0) AS low,
+        coalesce(u.high, 0) AS high
     FROM contrast AS k
     JOIN arm_runs AS r ON r.condition IN (k.treatment, k.control)
     JOIN both_arms AS b ON b.task = r.task
     LEFT JOIN judges AS j ON true
-    LEFT JOIN uses AS u ON u.run = r.run
-    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN judged_runs AS u ON u.run = r.run AND u.judge IS NOT DISTINCT FROM j.judge
     LEFT JOIN measures AS minutes
         ON minutes.trial = r.run AND minutes.metric = 'agent_minutes' AND minutes.key = ''
     LEFT JOIN measures AS fanout
         ON r.usable AND fanout.trial = r.run AND fanout.metric = 'fanout' AND fanout.key = ''
-    GROUP BY ALL
 ),
 per_task AS (
     SELECT

@@ -43,14 +43,12 @@ thirds AS (
 judged AS (
     SELECT
         f.condition, f.position, f.task, j.judge, f.run,
-        count(u.event) AS events, count(v.label) AS labels,
-        coalesce(sum(v.low), 0) AS low, coalesce(sum(v.high), 0) AS high
+        coalesce(u.events, 0) AS events, coalesce(u.judged, 0) AS labels,
+        coalesce(u.low, 0) AS low, coalesce(u.high, 0) AS high
     FROM frame AS f
     CROSS JOIN (SELECT DISTINCT judge FROM verdicts) AS j
-    LEFT JOIN uses AS u ON u.run = f.run
-    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN judged_runs AS u ON u.run = f.run AND u.judge = j.judge
     WHERE f.readable
-    GROUP BY ALL
 ),
 yes AS (
     SELECT condition, position, task, judge, sum(low) AS low, sum(high) AS high, count(*) AS whole

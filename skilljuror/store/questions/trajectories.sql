@@ -13,17 +13,21 @@ SELECT
     t.trajectory, t.trial, t.format, t.agent, t.agent_version, t.model, t.started_at,
     m.value AS minutes,
     t.steps, t.sub_agents,
-    count(u.event) AS uses,
-    count(DISTINCT u.skill) FILTER (WHERE u.opens AND u.ok IS NOT false) AS skills_opened,
-    CAST(any_value(d.value) AS BIGINT) AS display_tokens,
+    coalesce(u.uses, 0) AS uses,
+    coalesce(u.skills_opened, 0) AS skills_opened,
+    CAST(d.value AS BIGINT) AS display_tokens,
     t.complete,
     len(t.warnings) AS warnings,
     t.source
 FROM trajectories AS t
-LEFT JOIN uses AS u ON u.trajectory = t.trajectory
+LEFT JOIN (
+    SELECT trajectory, CAST(sum(uses) AS BIGINT) AS uses, count(*) FILTER (opened) AS skills_opened
+    FROM (
+        SELECT trajectory, skill, count(*) AS uses, bool_or(opens AND ok IS NOT false) AS opened FROM uses GROUP BY ALL
+    ) GROUP BY trajectory
+) AS u ON u.trajectory = t.trajectory
 LEFT JOIN measures AS m
     ON m.trial = coalesce(t.trial, t.trajectory) AND m.metric = 'log_minutes' AND m.key = ''
 LEFT JOIN measures AS d
     ON d.trial = coalesce(t.trial, t.trajectory) AND d.metric = 'display_tokens' AND d.key = ''
-GROUP BY ALL
 ORDER BY t.started_at DESC NULLS LAST, t.trajectory;

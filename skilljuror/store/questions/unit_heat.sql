@@ -28,16 +28,18 @@ WITH of_task AS (
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
 ),
 said AS (
-    SELECT v.event, v.low, v.high FROM uptake_verdicts AS v
-    WHERE v.judge = coalesce(
-        CAST($judge AS VARCHAR), tracing_judge()
-    )
+    SELECT
+        event, trial AS trajectory, CAST(regexp_extract(event, '\d+$') AS INTEGER) AS ordinal,
+        label = 'yes' OR is_open(label, category) AS maybe
+    FROM verdicts WHERE judge = coalesce(CAST($judge AS VARCHAR), tracing_judge())
 ),
 judged AS (
-    SELECT o.condition, o.task, count(u.event) = count(s.event) AND (SELECT count(*) > 0 FROM said) AS whole
+    SELECT
+        o.condition, o.task,
+        bool_and(coalesce(u.events = u.judged, true)) AND (SELECT count(*) > 0 FROM said) AS whole
     FROM of_task AS o
-    LEFT JOIN uses AS u ON u.run = o.run
-    LEFT JOIN said AS s ON s.event = u.event
+    LEFT JOIN judged_runs AS u
+        ON u.run = o.run AND u.judge IS NOT DISTINCT FROM coalesce(CAST($judge AS VARCHAR), tracing_judge())
     GROUP BY o.condition, o.task
 ),
 totals AS (
@@ -47,15 +49,14 @@ totals AS (
     FROM of_task GROUP BY condition, position, task
 ),
 showings AS (
-    SELECT
-        o.condition, o.task, o.run, e.unit,
-        min(e.step) AS step,
-        sum(e.tokens) AS tokens,
-        bool_or(coalesce(s.high = 1, false)) AS maybe
+    SELECT o.condition, o.task, o.run, e.unit, e.step, e.tokens, e.maybe
     FROM of_task AS o
-    JOIN exposure AS e ON e.trajectory = o.trajectory
-    LEFT JOIN said AS s ON s.event = e.trajectory || '#' || e.ordinal
-    GROUP BY o.condition, o.task, o.run, e.unit
+    JOIN (
+        SELECT
+            e.trajectory, e.unit, min(e.step) AS step, sum(e.tokens) AS tokens, bool_or(coalesce(s.maybe, false)) AS maybe
+        FROM exposure AS e LEFT JOIN said AS s USING (trajectory, ordinal)
+        GROUP BY e.trajectory, e.unit
+    ) AS e USING (trajectory)
 ),
 proofs AS (
     SELECT DISTINCT o.condition, o.task, o.run, p.unit

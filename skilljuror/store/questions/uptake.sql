@@ -33,38 +33,31 @@ WITH judges AS (
     SELECT DISTINCT judge FROM verdicts
     WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
 ),
-judged_uses AS (
-    SELECT r.condition, r.position, r.run, j.judge, u.event, v.label, v.category, v.open, v.low, v.high
+per_run AS MATERIALIZED (
+    SELECT
+        r.condition, r.position, r.run, j.judge, coalesce(u.events, 0) AS events, coalesce(u.judged, 0) AS judged,
+        coalesce(u.low, 0) AS low, coalesce(u.high, 0) AS high
     FROM arm_runs AS r
     LEFT JOIN judges AS j ON true
-    LEFT JOIN uses AS u ON u.run = r.run
-    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN judged_runs AS u ON u.run = r.run AND u.judge IS NOT DISTINCT FROM j.judge
     WHERE r.readable
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ),
 rates AS (
     SELECT
         condition, judge,
-        avg(low) AS eru_low,
-        avg(high) AS eru_high,
-        avg(low) FILTER (WHERE category <> 'navigation') AS without_navigation_low,
-        avg(high) FILTER (WHERE category <> 'navigation') AS without_navigation_high,
-        count(*) FILTER (WHERE label = 'yes') AS yes,
-        count(*) FILTER (WHERE label = 'no') AS no,
-        count(*) FILTER (WHERE label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE open) AS open
-    FROM judged_uses
+        sum(v.low) / sum(v.events) FILTER (v.low IS NOT NULL) AS eru_low,
+        sum(v.high) / sum(v.events) FILTER (v.low IS NOT NULL) AS eru_high,
+        sum(v.low) FILTER (category <> 'navigation') / sum(v.events) FILTER (v.low IS NOT NULL AND category <> 'navigation')
+            AS without_navigation_low,
+        sum(v.high) FILTER (category <> 'navigation') / sum(v.events) FILTER (v.low IS NOT NULL AND category <> 'navigation')
+            AS without_navigation_high,
+        CAST(coalesce(sum(v.events) FILTER (label = 'yes'), 0) AS BIGINT) AS yes,
+        CAST(coalesce(sum(v.events) FILTER (label = 'no'), 0) AS BIGINT) AS no,
+        CAST(coalesce(sum(v.events) FILTER (label = 'unknown'), 0) AS BIGINT) AS unknown,
+        CAST(coalesce(sum(v.events) FILTER (open), 0) AS BIGINT) AS open
+    FROM per_run AS r LEFT JOIN judged_uses AS v USING (run, judge)
     GROUP BY condition, judge
-),
-per_run AS (
-    SELECT
-        condition, position, judge, run,
-        count(event) AS events,
-        count(label) AS judged,
-        coalesce(sum(low), 0) AS low,
-        coalesce(sum(high), 0) AS high
-    FROM judged_uses
-    GROUP BY condition, position, judge, run
 ),
 sums AS (
     SELECT

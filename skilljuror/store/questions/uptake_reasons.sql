@@ -10,10 +10,9 @@ SELECT
     v.judge,
     v.label,
     v.category,
-    count(*) AS events,
-    count(*) / sum(count(*)) OVER (PARTITION BY r.condition, v.judge) AS share
-FROM verdicts AS v
-JOIN uses AS u ON u.event = v.event
-JOIN arm_runs AS r ON r.usable AND r.run = u.run
+    CAST(sum(v.events) AS BIGINT) AS events,
+    sum(v.events) / sum(sum(v.events)) OVER (PARTITION BY r.condition, v.judge) AS share
+FROM judged_uses AS v
+JOIN arm_runs AS r ON r.usable AND r.run = v.run
 GROUP BY r.condition, r.position, v.judge, v.label, v.category
 ORDER BY r.position, v.judge, v.label DESC, events DESC, v.category;

@@ -73,14 +73,20 @@ periods AS (
         bool_or(listing AND earlier) OVER (PARTITION BY project, person, model) AS listed_before
     FROM dated
 ),
-sent AS MATERIALIZED (SELECT * FROM requests),
+sent AS MATERIALIZED (FROM requests WHERE trajectory IN (SELECT trajectory FROM periods)),
+held AS (
+    SELECT
+        trajectory, agent, skill, step, until, sum(shown_bytes) / 4 AS tokens,
+        bool_or(shown_bytes IS NULL OR NOT certain) AS unknown
+    FROM stays WHERE trajectory IN (SELECT trajectory FROM periods) GROUP BY ALL
+),
 texts AS (  -- as in context_tokens: tokens times the requests that contain them
     SELECT
         s.trajectory, n.name AS skill,
-        bool_or(s.shown_bytes IS NULL OR NOT s.certain OR b.split - a.split < b.requests - a.requests) AS unknown,
-        sum(s.shown_bytes / 4 * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
-        sum(s.shown_bytes / 4 * coalesce(b.cached - a.cached, 0)) AS cached  -- likewise
-    FROM stays AS s
+        bool_or(s.unknown OR b.split - a.split < b.requests - a.requests) AS unknown,
+        sum(s.tokens * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
+        sum(s.tokens * coalesce(b.cached - a.cached, 0)) AS cached  -- likewise
+    FROM held AS s
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
     LEFT JOIN sent AS z ON z.trajectory = s.trajectory AND z.agent = s.agent AND z.step = s.step
     LEFT JOIN sent AS a ON a.trajectory = s.trajectory AND a.agent = s.agent AND a.step = least(s.step + 1, s.until)

@@ -7,6 +7,5 @@
 -- empty: No uses, or none judged yet. Judge them with `skilljuror judge STUDY`.
 SELECT v.*
 FROM verdicts AS v
-LEFT JOIN events AS e ON e.event = v.event
 WHERE CAST($trial AS VARCHAR) IS NULL OR v.trial = CAST($trial AS VARCHAR)
-ORDER BY v.trial, v.judge, e.ordinal, v.event;
+ORDER BY v.trial, v.judge, CAST(regexp_extract(v.event, '\d+$') AS INTEGER), v.event;

@@ -128,6 +128,7 @@ def test_open_uses_leave_the_change_of_uptake_two_ends(tmp_path):
             "UPDATE verdicts SET label = 'unknown', category = 'insufficient_context'"
             " WHERE event IN (SELECT unnest($1))", [opened],
         )  # fmt: skip
+    fake.count_verdicts(path)
     after = {
         row[0]: row[1:] for row in rows(path, "strata", "value", "delta_yes_low", "delta_yes_high")
     }
