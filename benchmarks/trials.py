@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--harness", choices=HARNESSES, action="append")
     asked = parser.parse_args()
     for name in asked.harness or HARNESSES:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             sys.stdout.write(measured(name, Path(folder), asked.trials) + "\n")
             sys.stdout.flush()
 
@@ -56,9 +56,15 @@ def measured(name: str, folder: Path, trials: int) -> str:
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     kept = {trial: out.trial_record(trial).stat().st_mtime_ns for trial in ended(out)}
-    process = start(study, out.root)
-    while process.poll() is None:
-        sizes.append(resident(process, 2.0) or sizes[-1])
+    for _ in range(30):  # Harbor, which was not killed, ends its trials first
+        process = start(study, out.root)
+        while process.poll() is None:
+            sizes.append(resident(process, 2.0) or sizes[-1])
+        if not process.returncode:
+            break
+        time.sleep(2)
+    else:
+        raise SystemExit(out.root.with_suffix(".txt").read_text(encoding="utf-8")[-400:])
     wall, cpu = time.monotonic() - started, children() - before
     again = sum(out.trial_record(one).stat().st_mtime_ns != at for one, at in kept.items())
     begun = time.monotonic()

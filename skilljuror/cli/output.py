@@ -257,12 +257,8 @@ def _print_table(block: Table) -> None:
     sys.stdout.flush()
     hidden = {"row": len(body) - len(kept), "column": len(columns) - len(sizes)}
     if not whole and any(hidden.values()):
-        over = "over " if block.limited else ""
-        more = (
-            f"{over * (what == 'row')}{counted(n, f'more {what}')}"
-            for what, n in hidden.items()
-            if n
-        )
+        more = [counted(n, f"more {what}") for what, n in hidden.items() if n]
+        more[0] = f"over {more[0]}" if block.limited else more[0]
         rest = block.rest or "--json" if whole is None else f"--all, {block.rest or '--json'}"
         print(f"… {', '.join(more)}: {rest}", file=sys.stderr)
     for line in legend_blocks(

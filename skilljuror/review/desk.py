@@ -58,7 +58,8 @@ class StudyDesk:
 
     def __init__(self, place: Path) -> None:
         """`place` must exist. Raises StudyError."""
-        StudyFolder.existing(place)
+        if StudyFolder.existing(place).shards:
+            _ = StudyFolder(place).existing_database  # the error names a shard to review
         self._place = place
         self._unsaved: list[str] = []
         """Items with answers that are not in the databases yet."""

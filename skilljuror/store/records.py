@@ -31,8 +31,10 @@ NOTHING_FURTHER = MeasureOptions()
 
 
 def keeps_quotes(study: Path) -> bool:
-    """Whether a study may store and show texts of its logs."""
-    return not StudyFolder(study).no_quotes.exists()
+    """Whether a study, and each of its shards, may store and show texts of its logs."""
+    return not any(
+        StudyFolder(one).no_quotes.exists() for one in (study, *StudyFolder(study).shards)
+    )
 
 
 class FileChanges(NamedTuple):

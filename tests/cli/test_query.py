@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 from pathlib import Path
 
@@ -30,6 +31,18 @@ def test_the_name_of_the_file_says_what_is_written(place):
     for name, begin in (("t.parquet", b"PAR1"), ("t.csv", b"trajectory,"), ("T.JSON", b'[{"traj')):
         assert ask(place, "trajectories", "--out", name).returncode == 0
         assert (place / name).read_bytes().startswith(begin)
+
+
+def test_an_answer_of_many_rows_is_written_in_parts_and_shown_in_part(place):
+    many = "SELECT range AS n FROM range(45000)"
+    numbers = [*map(str, range(45000))]
+    assert ask(place, many, "--format", "csv").stdout.split() == ["n", *numbers]
+    assert [str(row["n"]) for row in json.loads(ask(place, many, "--json").stdout)] == numbers
+    assert json.loads(ask(place, f"{many} WHERE n < 0", "--json").stdout) == []
+    shown = ask(place, many)
+    assert shown.stdout.split()[-1] == "19"
+    assert "over 981 more rows" in shown.stderr
+    assert ask(place, many, "--all").stdout.split()[-1] == "44999"
 
 
 @pytest.mark.parametrize("name", ["kept.csv", "kept.json", "kept.parquet"])

@@ -16,8 +16,10 @@ from skilljuror.logs.discovery import Finder, LogFilter, discover
 from skilljuror.store.connect import SQL, open_read
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import export, run
+from skilljuror.store.records import keeps_quotes
 from skilljuror.store.writer import RUN_TABLES
 from tests.support.changing_logs import ChangingLogs
+from tests.support.cli_process import call
 from tests.support.places import GOLDENS, ROOT
 from tests.support.sharded import everything, ingested, rounded, tables
 from tests.support.studies import until
@@ -132,6 +134,14 @@ def test_a_missing_shard_is_named_and_left_out_only_on_request(tmp_path):
     assert open_study(study, partial=True).rows("SELECT 1 AS one") == [{"one": 1}]
     with pytest.raises(StudyError, match="holds 2 shards"):
         _ = StudyFolder(study).existing_database
+    assert "holds 2 shards" in call("review", study, "--list").stderr
+
+
+def test_texts_are_shown_only_if_every_shard_keeps_them(tmp_path):
+    (tmp_path / "1-of-2").mkdir()
+    assert keeps_quotes(tmp_path)
+    (tmp_path / "1-of-2" / "no-quotes").touch()
+    assert not keeps_quotes(tmp_path)
 
 
 def test_two_splits_and_a_database_do_not_mix(tmp_path):
