@@ -46,7 +46,7 @@ BEFORE = {"run": (), "ingest": ("run",), "judge": ("run", "ingest")}
 """What the study has seen before the command; all of it for the others."""
 RESUMED = {"run", "ingest", "ingest logs", "judge", "demo"}
 """Commands that say how much of the work was done before."""
-OF_FILES = ("files", "readings")
+OF_FILES = ("files", "readings", "judged")
 """Tables of the facts of files, which differ between two copies of them."""
 
 
@@ -187,7 +187,7 @@ def test_after_any_kills_a_pruning_ingest_of_changing_logs_holds_what_a_fresh_on
             assert (whole.returncode, b"Traceback" in whole.stderr) == (fresh.returncode, False)
             held, expected = tables(tmp_path / "study", ()), tables(tmp_path / "fresh", ())
             assert {name for name in expected if held[name] != expected[name]} == set()
-    assert killed > ROUNDS / 2
+    assert killed > ROUNDS / 4
 
 
 TRIALS = 15

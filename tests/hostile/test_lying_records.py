@@ -52,7 +52,8 @@ def test_a_record_that_lies_is_refused_and_the_rest_is_read(lie, told, study):
     (row,) = read.query(ERRORS).to_dict("records")
     assert row["path"] == str(path)
     assert told in row["reason"]
-    assert f"error: {path}: " in done.stdout
+    assert "error: " in done.stdout
+    assert str(path) in done.stdout
     kept = list(read.query("SELECT trial FROM trials ORDER BY trial")["trial"])
     assert kept == ["alert-rules__baseline__1", "alert-rules__no_skill__1"]
     assert "inf" not in read.query("outcomes").to_csv()
