@@ -6,6 +6,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 from tests.support.places import ROOT
 
 PACKAGE = ROOT / "skilljuror"
@@ -73,6 +75,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.p
 NAMES = [str(path.relative_to(PACKAGE)) for path in MODULES]
 
 
+@pytest.mark.slow
 def test_imports_point_down():
     wrong = []
     for path in MODULES:
@@ -135,6 +138,7 @@ def test_modules_import_in_one_direction():
     list(TopologicalSorter(graph).static_order())
 
 
+@pytest.mark.slow
 def test_no_mocks_and_no_vague_names():
     vague = {"utils.py", "helpers.py", "common.py", "misc.py"}
     assert not [name for name in NAMES if Path(name).name in vague]
@@ -142,6 +146,7 @@ def test_no_mocks_and_no_vague_names():
         assert "unittest.mock" not in set(imports(path)), path
 
 
+@pytest.mark.slow
 def test_four_broad_excepts():
     """A failed trial is a row, and so are a log that makes its parser fail and a trial whose agent left
     what no reader was made for; and Ray raises a plain one where it does not start."""

@@ -72,6 +72,7 @@ CORE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", CORE.values(), ids=CORE.keys())
 def test_a_core_command_imports_no_library_of_an_extra(place, words):
     skill = ROOT / "examples" / "skills" / "log-triage"
@@ -79,6 +80,7 @@ def test_a_core_command_imports_no_library_of_an_extra(place, words):
     assert light(*words.format(skill=skill, log=log).split(" "), cwd=place) or "--out" in words
 
 
+@pytest.mark.slow
 def test_show_imports_no_library_of_an_extra(place):
     names = light(
         "query", "logs", "SELECT trajectory FROM trajectories", "--format", "csv", cwd=place
@@ -98,6 +100,7 @@ EXTRA_COMMANDS = {
 }
 
 
+@pytest.mark.slow
 def test_a_report_without_matplotlib_has_tables_and_says_how_to_get_figures(place):
     done = run(HIDDEN + LIGHT, "report", "logs", "--out", "plain", cwd=place)
     assert done.returncode == 0, done.stderr
@@ -114,6 +117,7 @@ def test_pandas_reads_a_table_exported_as_parquet(place):
     assert len(pd.read_parquet(place / "read.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "told", "extra"), EXTRA_COMMANDS.values(), ids=EXTRA_COMMANDS.keys()
 )

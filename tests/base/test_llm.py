@@ -58,6 +58,7 @@ class Verdict(BaseModel):
     label: str
 
 
+@pytest.mark.slow
 def test_the_same_question_is_paid_once_even_after_a_restart(tmp_path):
     calls = tmp_path / "calls.jsonl"
     with model_server(lambda body, n: f"answer {n}") as (address, requests):
@@ -277,6 +278,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_on_the_way_is_tried_again(fault):
     with model_server(lambda body, n: fault if n == 0 else "fine") as (address, requests):

@@ -62,6 +62,7 @@ def running(pid):
     return state != "Z"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_work_at_hand_quietly(started):
     process, marks = started
     pids = [int(read(marks / name)) for name in "ab"]
@@ -71,6 +72,7 @@ def test_ctrl_c_ends_the_work_at_hand_quietly(started):
     assert not list(marks.iterdir()), "the workers cleaned up"
 
 
+@pytest.mark.slow
 def test_workers_go_when_their_parent_is_killed(started):
     process, marks = started
     pids = [int(read(marks / name)) for name in "ab"]
@@ -80,12 +82,14 @@ def test_workers_go_when_their_parent_is_killed(started):
     assert not list(marks.iterdir()), "the workers cleaned up"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [map_unordered, map_ordered])
 def test_a_worker_that_dies_is_told(way):
     with pytest.raises(WorkerError, match="a worker process died"):
         list(way(die, [3], 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [map_unordered, map_ordered])
 def test_answers_come_back_with_their_items(way):
     assert sorted(way(twice, range(20), 2)) == [(n, 2 * n) for n in range(20)]

@@ -21,6 +21,7 @@ def skill(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_three_sentences_come_first_and_then_the_table(skill):
     done = call("advise", skill)
     assert done.returncode == 0, done.stderr

@@ -86,6 +86,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 def test_a_command_that_may_take_long_shows_that_it_works_on_a_terminal_alone(tmp_path):
     git(tmp_path, "init", "-q", ".")
     for name in ("one", "two"):

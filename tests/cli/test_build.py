@@ -50,6 +50,7 @@ def test_a_build_refuses_to_replace_what_it_did_not_make(source, tmp_path, out, 
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_build_replaces_an_earlier_build_and_an_empty_folder(source, tmp_path):
     out = tmp_path / "my out é"
     out.mkdir()
@@ -61,6 +62,7 @@ def test_a_build_replaces_an_earlier_build_and_an_empty_folder(source, tmp_path)
     assert "'notes.txt'" in line
 
 
+@pytest.mark.slow
 def test_a_build_through_a_link_keeps_the_link(source, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -71,6 +73,7 @@ def test_a_build_through_a_link_keeps_the_link(source, tmp_path):
     assert names(tmp_path) == ["home", "link", "real"]
 
 
+@pytest.mark.slow
 def test_the_output_of_a_build_is_no_source(source, tmp_path):
     out = tmp_path / "many" / "one"
     assert call("build", source, "--out", out, "--variants", "origin").returncode == 0

@@ -103,6 +103,7 @@ def test_ctrl_c_stops_the_demo_and_leaves_whole_records(tmp_path, start):
 LONG = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_ctrl_c_stops_a_long_question(tmp_path, start, form):
     """DuckDB computes for hours here; it must not hold the signal back."""

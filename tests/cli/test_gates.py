@@ -22,6 +22,7 @@ def rows(place, question):
     return asked.stdout.splitlines()[1:], asked.stderr
 
 
+@pytest.mark.slow
 def test_unmeasured_builds_have_no_rows_and_a_word_on_how_to_get_some(place):
     for question in ("gate_power", "assay"):
         found, told = rows(place, question)

@@ -69,6 +69,7 @@ def test_a_closed_pipe_is_no_error():
     assert done.returncode in (0, 128 + signal.SIGPIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["audit --rules", "audit --rules --json", "rapport --json"])
 def test_a_reader_that_goes_away_at_once_is_no_error(words):
     """A table goes through rich, an error past it: both ways end alike."""

@@ -27,12 +27,14 @@ def ask(place, *words, **more):
     return call("query", "mine", *words, cwd=place, **more)
 
 
+@pytest.mark.slow
 def test_the_name_of_the_file_says_what_is_written(place):
     for name, begin in (("t.parquet", b"PAR1"), ("t.csv", b"trajectory,"), ("T.JSON", b'[{"traj')):
         assert ask(place, "trajectories", "--out", name).returncode == 0
         assert (place / name).read_bytes().startswith(begin)
 
 
+@pytest.mark.slow
 def test_an_answer_of_many_rows_is_written_in_parts_and_shown_in_part(place):
     many = "SELECT range AS n FROM range(45000)"
     numbers = [*map(str, range(45000))]
@@ -45,6 +47,7 @@ def test_an_answer_of_many_rows_is_written_in_parts_and_shown_in_part(place):
     assert ask(place, many, "--all").stdout.split()[-1] == "44999"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kept.csv", "kept.json", "kept.parquet"])
 def test_an_answer_that_finds_no_room_leaves_the_file_that_was_there(place, name):
     (place / name).write_text("earlier")
@@ -109,6 +112,7 @@ def test_csv_for_a_spreadsheet_runs_nothing(place):
 WIDE = "SELECT " + ", ".join(f"'{'w' * 12}{n:02}' AS column_{n:02}" for n in range(12))
 
 
+@pytest.mark.slow
 def test_a_table_has_the_rows_and_columns_that_fit(place):
     """In a pipe COLUMNS says how wide; what is left out is counted on standard error."""
     sql = f"{WIDE} FROM range(31)"
@@ -143,6 +147,7 @@ def test_a_long_text_is_one_line_and_a_path_keeps_its_end(place):
     assert "word " * 40 in " ".join(ask(place, sql, "--all").stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["80", "120", "200"])
 @pytest.mark.parametrize("name", ["", "usage", "by_skill", "skills_opened", "usage_by_version"])
 def test_what_a_person_sees(place, name, width):

@@ -34,6 +34,7 @@ def done(tmp_path_factory):
     return place, ran.stdout
 
 
+@pytest.mark.slow
 def test_a_run_without_a_sandbox_says_so_and_what_comes_next(done):
     assert "note: isolation none: agents and verifiers ran as plain processes" in done[1]
     assert done[1].splitlines()[-1] == "next: skilljuror ingest --study 'my out'"
@@ -120,6 +121,7 @@ def counts(study, *tables):
     return tuple(map(int, asked.stdout.splitlines()[1].split(",")))
 
 
+@pytest.mark.slow
 def test_ingest_again_holds_what_the_folder_holds_now(done, tmp_path):
     """From another folder, through a link, with a trial gone, with a log gone."""
     study = shutil.copytree(done[0] / "my out", tmp_path / "copy")
@@ -187,6 +189,7 @@ ANSWERS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ANSWERS)
 def test_json_is_one_document_and_nothing_else(done, words):
     named = words.split()

@@ -34,6 +34,7 @@ def shown(tmp_path_factory):
     return text.splitlines()
 
 
+@pytest.mark.slow
 def test_wrapped_lines_keep_their_indent(shown):
     assert max(map(len, shown)) <= 60
     begins = ("[prompt] word0 ", "1. word0 ", "   $ echo word0 ", "     word0 ")

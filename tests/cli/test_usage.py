@@ -54,6 +54,7 @@ def ask(home, *words, **more):
     return call(*words, cwd=home, env=env)
 
 
+@pytest.mark.slow
 def test_the_alert_of_the_docs_fires_in_the_week_of_a_real_drop_alone(home):
     """Weeks of 12, 12 and 12 sessions, in which 11, 11 and 1 opened the Skill; each week it runs as cron."""
     (recipe,) = re.findall(r"^\S+ \S+ \S+ \S+ \S+  skilljuror (.*)$", PAGE.read_text(), re.M)
@@ -78,6 +79,7 @@ def test_the_alert_of_the_docs_fires_in_the_week_of_a_real_drop_alone(home):
     assert (unknown.returncode, unknown.stdout) == (0, "")
 
 
+@pytest.mark.slow
 def test_seven_days_are_seven_days_for_each_question(home):
     """To the hour, and without what a wrong clock dates in the future."""
     logs = home / ".claude" / "projects" / "-w-harbour"
@@ -111,6 +113,7 @@ def test_what_a_log_does_not_list_is_unknown_and_opened_is_opened(tmp_path):
     assert {row["skill"]: row["opened"] for row in rows} == opened
 
 
+@pytest.mark.slow
 def test_own_logs_need_no_study_and_a_second_look_reads_nothing(home):
     write_session(home / ".claude" / "projects" / "-w-harbour", 1, 2)
     first = ask(home, "usage")
@@ -126,6 +129,7 @@ def test_own_logs_need_no_study_and_a_second_look_reads_nothing(home):
     assert (home / "data" / "skilljuror" / "usage" / "study.duckdb").is_file()
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_numbers_in_each_format(home):
     logs = home / ".claude" / "projects" / "-w-harbour"
     for number in (1, 2, 3):
@@ -154,6 +158,7 @@ def test_rows_are_the_same_numbers_in_each_format(home):
     assert "tide-table" not in unused
 
 
+@pytest.mark.slow
 def test_a_machine_without_logs_and_a_wrong_date_are_refused(tmp_path, home):
     write_session(home / ".claude" / "projects" / "-w-harbour", 1, 2)
     wrong = ask(home, "usage", "--since", "soon")
@@ -163,6 +168,7 @@ def test_a_machine_without_logs_and_a_wrong_date_are_refused(tmp_path, home):
     assert "no usual log folder" in complaint(ask(tmp_path / "empty", "usage"))
 
 
+@pytest.mark.slow
 def test_the_table_of_the_readme_is_that_of_the_command(tmp_path):
     assert call("ingest", GOLDENS, "--study", "gold", cwd=tmp_path).returncode == 0
     done = ask(tmp_path, "usage", "gold", "--since", "2026-02-01")
@@ -174,6 +180,7 @@ def test_the_table_of_the_readme_is_that_of_the_command(tmp_path):
     assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_dollars_are_those_that_a_reader_of_the_log_computes(home):
     """An entry of the list of Skills is a quarter of its bytes in tokens, sent with every request of the run."""
     logs = home / ".claude" / "projects" / "-w-harbour"

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.every import every
 from tests.support.places import ROOT
 
@@ -21,6 +23,7 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 FLAGS = re.compile(r"(?<=\s)(--[a-z-]+)")
 
 
+@pytest.mark.slow
 def test_generated_pages_are_fresh():
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"],

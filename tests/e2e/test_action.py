@@ -90,6 +90,7 @@ def test_the_hook_runs_the_command_of_the_action(repository):
     assert (done.returncode, "csv-report: fail" in done.stdout) == (1, True), done.stdout
 
 
+@pytest.mark.slow
 def test_the_workflow_tries_the_action_on_an_addition_and_on_a_reversed_duty(tmp_path):
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     folder = tmp_path / "repository"
@@ -157,6 +158,7 @@ def test_a_turned_duty_fails_the_check(repository):
     assert "with blank" not in printed
 
 
+@pytest.mark.slow
 def test_a_lost_statement_waits_for_a_person_and_fails_where_asked(repository):
     commit(
         repository, "with blank", ("1. Read `references/format.md` for the output format.\n", "")
@@ -167,6 +169,7 @@ def test_a_lost_statement_waits_for_a_person_and_fails_where_asked(repository):
     assert "file=skills/with blank/SKILL.md" in printed
 
 
+@pytest.mark.slow
 def test_a_new_skill_is_judged_by_its_risks_and_an_untouched_one_not_at_all(repository):
     write_skill(repository / "skills" / "new")
     write_skill(repository / "::error::forged")
@@ -241,6 +244,7 @@ def accept(folder, reason="the law changed"):
     subprocess.run(command, cwd=folder, check=True)
 
 
+@pytest.mark.slow
 def test_a_change_cannot_accept_its_own_findings_and_a_label_can(repository):
     root = repository / "skills" / "csv-report" / "SKILL.md"
     root.write_text(root.read_text().replace(DUTY, ""))
@@ -253,6 +257,7 @@ def test_a_change_cannot_accept_its_own_findings_and_a_label_can(repository):
     assert "the law changed (Ann)" in summary
 
 
+@pytest.mark.slow
 def test_what_the_base_accepts_passes_until_the_text_is_another(repository):
     root = repository / "skills" / "csv-report" / "SKILL.md"
     before = root.read_text()

@@ -47,6 +47,7 @@ def ask(study, question, *more):
     return json.loads(call("query", study, question, "--format", "json", *more, cwd=study.parent))
 
 
+@pytest.mark.slow
 def test_build_then_audit(place):
     source = sorted((EXAMPLES / "skills").iterdir())[0]
     call("build", source, "--out", "build", cwd=place)
@@ -57,6 +58,7 @@ def test_build_then_audit(place):
     assert answer["verdict"] == "pass"
 
 
+@pytest.mark.slow
 def test_audit_compares_skills_whatever_their_folders_are_called(place):
     """The README's example: version 2 of a skill lies beside it, in a folder of another name."""
     skill = sorted((EXAMPLES / "skills").glob("*/*/SKILL.md"))[0].parent
@@ -67,6 +69,7 @@ def test_audit_compares_skills_whatever_their_folders_are_called(place):
     assert (answer["verdict"], answer["findings"]) == ("pass", [])
 
 
+@pytest.mark.slow
 def test_audit_says_no_to_a_lost_threshold(place):
     source = sorted((EXAMPLES / "skills").iterdir())[0]
     call("build", source, "--out", "damaged", cwd=place)
@@ -129,6 +132,7 @@ def test_database_is_disposable(study):
     assert [ask(study, name) for name in names] == before
 
 
+@pytest.mark.slow
 def test_observed_mode_reads_foreign_logs(place):
     """The golden logs of two formats stand for somebody's own agent logs."""
     logs = [ROOT / "trajectories" / name for name in ("codex-rollout", "claude-session")]

@@ -38,6 +38,7 @@ def nothing_wrong(said, shown):
     assert all(numbers <= shown.get(path, set()) for path, numbers in said.items())
 
 
+@pytest.mark.slow
 @every("command", COMMANDS["followed"])
 def test_commands_that_are_followed(watched, command):
     said, files, without_manifest, shown = told(watched, command)

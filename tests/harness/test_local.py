@@ -110,6 +110,7 @@ ONE = 'echo 1 > "$LOGS_DIR/verifier/reward.txt"; '
 FORGES = "mkdir -p $LOGS_DIR/verifier; echo 1 | tee $LOGS_DIR/verifier/reward.json > $LOGS_DIR/verifier/reward.txt"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "test", "status", "reward", "exit_code", "message"),
     [
@@ -136,6 +137,7 @@ def test_how_a_trial_ends(run, tmp_path, script, test, status, reward, exit_code
     assert record.exception == fault
 
 
+@pytest.mark.slow
 def test_timeout_ends_grandchildren_and_the_verifier_still_runs(run):
     mark = f"mark-{uuid4().hex}"
     script = f"echo done > out.txt; (exec -a {mark} sleep 300) & exec -a {mark} sleep 300"
@@ -221,6 +223,7 @@ def test_a_variant_changed_after_the_build_stops_the_run(tmp_path):
         LocalHarness({"isolation": "none"}).run(job, tmp_path / "raw")
 
 
+@pytest.mark.slow
 def test_baked_skills_never_reach_the_agent(run, tmp_path):
     docker = "FROM scratch\nWORKDIR /work\nCOPY skills /root/.agents/skills\nCOPY . .\nRUN make\n"
     baked = {"environment/Dockerfile": docker, "environment/skills/brew/SKILL.md": "baked"}

@@ -81,6 +81,7 @@ def judged(raw):
     return (raw / "verifier" / "test-stdout.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_fork_bomb_stays_within_its_processes(run):
     mark = f"mark-{uuid4().hex}"
     bomb = (
@@ -97,6 +98,7 @@ def test_a_fork_bomb_stays_within_its_processes(run):
     assert not alive(mark)
 
 
+@pytest.mark.slow
 def test_a_bomb_that_never_ends_is_stopped_in_time(run):
     record, _ = run("echo done > out.txt; bomb() { bomb | bomb & }; bomb; sleep 60", timeout=2)
     assert (record.status, record.reward) == ("timeout", 1.0)
@@ -118,6 +120,7 @@ def test_programs_are_no_root_and_have_no_privilege(box):
     )
 
 
+@pytest.mark.slow
 def test_removing_everything_harms_nobody(run, tmp_path):
     host = write_tree(tmp_path / "host", {"kept.txt": "kept"})
     record, raw = run(
@@ -305,6 +308,7 @@ def test_a_daemon_is_gone_before_the_verifier_starts(run, tmp_path):
     assert not alive(mark)
 
 
+@pytest.mark.slow
 def test_a_gigabyte_of_output_is_bounded(run):
     begun = time.monotonic()
     record, raw = run(
@@ -390,6 +394,7 @@ def test_the_tasks_own_word_on_the_network_is_kept(run, tmp_path, said, recorded
     assert run(task=task)[0].task_network == recorded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skilled", [False, True])
 def test_no_skill_and_no_instruction_of_this_machines_user_is_found(
     run, tmp_path, monkeypatch, skilled

@@ -18,6 +18,7 @@ SOCKETS = [1, 2, 10, 16]
 """Of files, of the internet, and those that ask for routes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", WHO)
 def test_no_trial_hears_of_another_or_of_the_operator(who):
     """Not of one before it, and of one beside it no more than that a file of this machine is locked."""

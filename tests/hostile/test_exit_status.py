@@ -27,6 +27,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_a_folder_that_nobody_may_enter(words, tmp_path):
     (tmp_path / "logs").mkdir()
@@ -41,6 +42,7 @@ def test_a_folder_that_nobody_may_enter(words, tmp_path):
 STUDY = "name: odd\ntasks: [{path: tea}]\nconditions: [{name: bare}]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raised", ["RecursionError", "MemoryError", "RuntimeError(\"can't start new thread\")"])  # fmt: skip
 def test_a_limit_of_the_machine_is_no_fault(raised, tmp_path):
     (tmp_path / "plugin.py").write_text(f"raise {raised}\n")
@@ -106,6 +108,7 @@ def complaint_at_last(done):
     return line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("build", *SKILLS, "--out", "out", "-j", "2"), ("demo", "-j", "2")], ids=["build", "demo"])  # fmt: skip
 def test_sigterm_is_told_in_one_line(words, tmp_path):
     """To the command alone, as `kill` and supervisors send it."""
@@ -124,6 +127,7 @@ def test_sigterm_is_told_in_one_line(words, tmp_path):
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [0, 1])
 def test_a_stop_while_a_worker_is_spawned_is_told_in_one_line(threads, tmp_path):
     """A worker that is there and was not told its work yet complained with a traceback of its own. A

@@ -42,6 +42,7 @@ def test_nothing_is_kept_and_nothing_is_shown(tmp_path):
         assert call("show", study, name, "--full").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_database_that_is_made_again_has_none_either(tmp_path):
     study = tmp_path / "s"
     log = shutil.copy(READ, tmp_path / "log.jsonl")

@@ -64,6 +64,7 @@ def words(request, place):
     return [word.replace("RUN", run["trajectory"]) for word in COMMANDS[request.param]]
 
 
+@pytest.mark.slow
 def test_nothing_steers_a_terminal(place, words):
     done = call(*words, cwd=place)
     assert done.returncode != 70, done.stderr
@@ -84,6 +85,7 @@ def test_what_is_shown_can_be_told_from_what_it_was(place):
     assert json.loads(told) == [{"a": EVIL}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
 def test_a_stream_that_cannot_write_a_letter_spells_it_out(place, encoding):
     words = ("query", f"mine{NAME}", "SELECT 'é–●' AS a")

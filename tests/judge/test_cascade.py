@@ -57,6 +57,7 @@ def rows(study, judge, columns="event, label, category"):
     return run(study / "study.duckdb", sql, judge=judge).rows
 
 
+@pytest.mark.slow
 def test_what_is_proved_stays_and_the_model_settles_the_rest(goldens):
     with model_server(reader) as (address, requests):
         summary = judge(goldens, address, check_yes=0)
@@ -85,6 +86,7 @@ def test_what_is_proved_stays_and_the_model_settles_the_rest(goldens):
     assert shares["usd_saved_estimate"] == pytest.approx(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -120,6 +122,7 @@ def test_a_model_that_settles_nothing_leaves_every_rate_its_two_ends(goldens, sa
     assert row["mean_yes_low"] < row["mean_yes_high"]
 
 
+@pytest.mark.slow
 def test_a_sample_of_proved_yes_is_asked_apart_and_stands_under_the_model_alone(goldens):
     with model_server(reader) as (address, _):
         summary = judge(goldens, address, check_yes=1)
@@ -135,6 +138,7 @@ def test_a_sample_of_proved_yes_is_asked_apart_and_stands_under_the_model_alone(
     assert shares["agreement"] == said.count("yes") / (said.count("yes") + said.count("no"))
 
 
+@pytest.mark.slow
 def test_what_was_answered_is_never_asked_again(study):
     with model_server(reader) as (address, requests):
         first = judge(study, address, check_yes=0)
@@ -168,6 +172,7 @@ def test_a_false_quote_and_an_unusable_answer_are_counted_apart_and_are_no_no(st
     assert "no usable answer on 1 of 6 events asked" in summary.problem
 
 
+@pytest.mark.slow
 def test_started_again_after_a_failure_it_pays_nothing_twice(study):
     broken = [True]
 
@@ -183,6 +188,7 @@ def test_started_again_after_a_failure_it_pays_nothing_twice(study):
     assert {label for _, label, _ in rows(study, CASCADE)} == {"yes"}
 
 
+@pytest.mark.slow
 def test_a_question_that_is_refused_leaves_the_others_judged_and_is_asked_again(study):
     strict = [True]
 
@@ -201,6 +207,7 @@ def test_a_question_that_is_refused_leaves_the_others_judged_and_is_asked_again(
     assert (last.judged.yes, last.problem, len(requests)) == (6, None, 6 + 1)
 
 
+@pytest.mark.slow
 def test_a_budget_holds_over_a_restart(study):
     with model_server(reader) as (address, requests):
         for _ in range(2):

@@ -21,6 +21,7 @@ def compared():
     return [(one.row["label"], one.verdict.label) for one in compare() if one.verdict]
 
 
+@pytest.mark.slow
 def test_most_labelled_events_are_found():
     assert len(compared()) >= 0.9 * sum(map(len, rows_by_run().values()))
 
@@ -44,6 +45,7 @@ def test_what_is_decided_is_decided_as_the_readings_do():
     assert len(labels) >= len(compared()) / 2
 
 
+@pytest.mark.slow
 def test_the_rate_of_the_readings_lies_between_the_two_ends_of_the_judges():
     found = [one for one in compare() if one.verdict]
     yes = sum(one.row["label"] == "yes" for one in found)
@@ -52,6 +54,7 @@ def test_the_rate_of_the_readings_lies_between_the_two_ends_of_the_judges():
     assert low < yes / (yes + no) < high
 
 
+@pytest.mark.slow
 def test_a_use_not_seen_again_is_never_called_a_no():
     again = [one.verdict.label for one in compare() if one.verdict and
              one.verdict.category == "not_seen_again"]  # fmt: skip
@@ -64,6 +67,7 @@ def test_no_and_unknown_rows_hardly_ever_become_yes():
     assert others.count("yes") <= 1 < len(others)
 
 
+@pytest.mark.slow
 def test_foreign_content_is_hardly_ever_taken_up():
     paths = [LABELS.parents[2] / path for path in rows_by_run()]
     found = [verdict.label for _, verdict in foreign(paths, times=1)]
@@ -71,6 +75,7 @@ def test_foreign_content_is_hardly_ever_taken_up():
     assert found.count("yes") / len(found) <= 0.05
 
 
+@pytest.mark.slow
 def test_the_comparison_is_printed(capsys):
     assert main(["--verbose"]) == 0
     printed = capsys.readouterr().out

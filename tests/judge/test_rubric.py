@@ -99,6 +99,7 @@ def items(study, trial="tea__a__1"):
     }
 
 
+@pytest.mark.slow
 def test_code_decides_first_then_a_model_whose_quotes_are_looked_up_once_paid(study):
     text = json.dumps({"answers": [entry("time"), entry("tone", quote="Welcome, dear reader.")]})
     summary, requests = judged(study, text, text)
@@ -151,6 +152,7 @@ def test_what_nobody_decides_and_what_two_models_dispute_is_a_question_for_peopl
     assert items(study)["time"] == ("unjudged", None, None, "people differ")
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_leaves_the_rest_judged_and_the_earlier_answers(study):
     good = json.dumps({"answers": [entry("time"), entry("tone")]})
     judged(study, good, good)
@@ -220,6 +222,7 @@ def test_what_code_says(check, answer):
     assert decide(CodeCheck(**check), WORK).answer == answer
 
 
+@pytest.mark.slow
 def test_a_regular_expression_that_never_ends_is_one_line():
     check = CodeCheck(file="a.txt", regex="(a|aa)+$")
     with pytest.raises(StudyError, match="takes more than 2 s on one text"):

@@ -91,6 +91,7 @@ def test_a_question_is_answered_while_a_judge_works_and_the_judge_waits_for_it(s
     assert held == len(asked.read_text().split())
 
 
+@pytest.mark.slow
 def test_what_a_judge_said_before_gives_way_to_what_it_says_now(study):
     judge_study(study)
     before = tables(study)["verdicts"]
@@ -98,6 +99,7 @@ def test_what_a_judge_said_before_gives_way_to_what_it_says_now(study):
     assert tables(study)["verdicts"] == before
 
 
+@pytest.mark.slow
 def test_only_trials_that_changed_are_judged_again(tmp_path):
     arms = {"baseline": "baseline", "pd": "pd"}
     file = make_study(tmp_path, packaged=["redact-lines"], variants=arms, trials=1, agent={"name": "scripted"})  # fmt: skip

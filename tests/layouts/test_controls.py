@@ -39,6 +39,7 @@ def test_every_control_of_the_registry_is_named_and_declares_what_it_breaks():
     assert all(name.startswith("placebo-") for name in found)
 
 
+@pytest.mark.slow
 @every("name, variant", PAIRS)
 def test_the_plan_tells_the_whole_difference(name, variant):
     assert verify_control(*built(name, variant)) == ()

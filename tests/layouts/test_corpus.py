@@ -1,5 +1,7 @@
 """Every registered transform on every bundle of the synthetic corpus."""
 
+import pytest
+
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.verify import verify
 from skilljuror.base.skill import Bundle, is_root_name, resource_class
@@ -13,6 +15,7 @@ from tests.support.laid_out import CONTROLS, built, plan_again
 PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS if variant not in CONTROLS]
 
 
+@pytest.mark.slow
 @every(
     "name, variant",
     PAIRS,
@@ -22,6 +25,7 @@ def test_the_variant_is_proved(name, variant):
     assert verify(*built(name, variant)) == ()
 
 
+@pytest.mark.slow
 @every("name, variant", PAIRS)
 def test_the_order_of_files_does_not_matter(name, variant):
     plan, parent, _ = built(name, variant)
@@ -62,6 +66,7 @@ def has_support(made: Bundle) -> bool:
     )
 
 
+@pytest.mark.slow
 @every("name, variant", PAIRS)
 def test_the_gates_pass_it_under_the_strict_policy(name, variant):
     made = built(name, variant)[2]

@@ -27,6 +27,7 @@ each = pytest.mark.parametrize(
 """The largest takes half a minute to build."""
 
 
+@pytest.mark.slow
 @each
 def test_it_is_proved_and_passes_every_gate(name: str) -> None:
     plan, parent, made = made_of(name)

@@ -38,6 +38,7 @@ def change(build, **fields):
     return verify_build(build)
 
 
+@pytest.mark.slow
 def test_verdicts_are_judged_and_not_proved(build):
     proof = verify_build(build)
     assert proof.problems == ()

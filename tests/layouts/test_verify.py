@@ -185,6 +185,7 @@ def test_other_code_that_makes_the_same_is_as_good(build):
     assert f"{PD}/SKILL.md: line" in line
 
 
+@pytest.mark.slow
 def test_a_measured_power_is_measured_again(place, tmp_path):
     build_source(place / "source" / "press", tmp_path / "build", variants=("baseline",))
     keep_assays({tmp_path / "build": None}, AssaySettings(sites=1))

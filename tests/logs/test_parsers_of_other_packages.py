@@ -105,6 +105,7 @@ def test_a_log_is_claimed_only_where_its_parser_is_asked_for(tmp_path, buoys):
     assert not trajectory.traits.keeps_folder
 
 
+@pytest.mark.slow
 def test_runs_are_ingested_and_read_again(tmp_path, buoys):
     logs = [
         write_log(tmp_path / "logs" / f"{number}.jsonl", f"buoy-run-{number}")

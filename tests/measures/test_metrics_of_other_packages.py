@@ -78,6 +78,7 @@ def meanings(study):
     return [tuple(row[name] for name in columns) for row in rows if "buoy" in row["metric"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_logs_are_measured_by_it_in_every_worker(buoys, tmp_path, jobs):
     study, options = tmp_path / "s", MeasureOptions(metrics=(f"{buoys}:watch",))
@@ -90,6 +91,7 @@ def test_logs_are_measured_by_it_in_every_worker(buoys, tmp_path, jobs):
     ]
 
 
+@pytest.mark.slow
 def test_a_study_file_names_it_and_the_command_line_may_name_more(buoys, tmp_path):
     path = make_study(tmp_path, trials=1, variants={"a": None})
     plan = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -102,6 +104,7 @@ def test_a_study_file_names_it_and_the_command_line_may_name_more(buoys, tmp_pat
     assert measured(tmp_path / "out") == nulls
 
 
+@pytest.mark.slow
 def test_the_report_and_notebooks_know_its_unit(buoys, tmp_path):
     options = MeasureOptions(metrics=(f"{buoys}:watch",))
     ingest_logs(tmp_path / "s", [], options=options)
@@ -125,6 +128,7 @@ def test_the_report_and_notebooks_know_its_unit(buoys, tmp_path):
     assert "buoys" in report.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -165,6 +165,7 @@ def test_what_cannot_be_told_apart_is_none(groups):
     assert anova(list(map(summed, groups))) is None
 
 
+@pytest.mark.slow
 def test_without_an_effect_it_is_below_5_percent_in_at_most_7_of_100_studies():
     """Three kinds of eight tasks, five trials each; binomial error 1.1 points."""
     draw, below = np.random.default_rng(3), []

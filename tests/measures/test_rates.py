@@ -38,6 +38,7 @@ def test_an_interval_that_nothing_is_known_of_is_none():
     assert t_interval(1.0, 1.0, 0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chances", [no_effect, mixed, rare_jumps])
 @pytest.mark.parametrize(("tasks", "trials"), SIZES[:3])
 def test_every_interval_of_the_report_covers_the_truth(chances, tasks, trials):

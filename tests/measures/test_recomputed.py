@@ -75,6 +75,7 @@ def alike(row, wanted):
     }
 
 
+@pytest.mark.slow
 def test_every_row_of_the_measures(database):
     stored = {(row.trial, row.metric, row.key): row for row in table(database, "measures", "trial")}
     for name, one in runs_of(database).items():
@@ -87,6 +88,7 @@ def test_every_row_of_the_measures(database):
             assert (row.value is None) == (row.reason is not None)
 
 
+@pytest.mark.slow
 def test_process(database):
     for condition, found in arms_of(database).items():
         rows = [measures for one, _, measures in found if one]
@@ -106,6 +108,7 @@ def test_process(database):
         })  # fmt: skip
 
 
+@pytest.mark.slow
 def test_timing(database):
     for condition, found in arms_of(database).items():
         rows = [measures for one, _, measures in found if one]
@@ -128,6 +131,7 @@ def test_timing(database):
             alike(bins[condition, n], {"skill_steps": steps, "per_trial": steps / len(rows)})
 
 
+@pytest.mark.slow
 def test_invocation_counts_a_sub_agent_as_part_of_the_run(database):
     for condition, found in arms_of(database).items():
         runs = [(measures, reward) for one, reward, measures in found if one]
@@ -161,6 +165,7 @@ def test_invocation_counts_a_sub_agent_as_part_of_the_run(database):
         })  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_exposure_curve(database):
     shares = []
     for one in (one for rows in arms_of(database).values() for one, *_ in rows if one):
@@ -199,6 +204,7 @@ def test_a_resource_opened_before_and_in_the_only_step_was_returned_to():
     assert rows["return_visits"] == 1
 
 
+@pytest.mark.slow
 def test_exposure(database):
     """A run to which no unit came is later than every other."""
     for condition, found in arms_of(database).items():

@@ -37,6 +37,7 @@ def names(measures):
     return [(measure.metric, measure.key) for measure in measures]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=40, deadline=None)
 @given(context=contexts)
@@ -44,6 +45,7 @@ def test_the_same_rows_come_out_for_every_trial(family, context):
     assert names(measured(family, context)) == names(measured(family, EMPTY))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=40, deadline=None)
 @given(context=contexts)
@@ -56,6 +58,7 @@ def test_a_value_is_finite_and_a_null_has_a_reason(family, context):
             assert math.isfinite(measure.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=40, deadline=None)
 @given(context=contexts)

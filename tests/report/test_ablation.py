@@ -43,6 +43,7 @@ def study(tmp_path_factory):
     return base / "out/study.duckdb"
 
 
+@pytest.mark.slow
 def test_a_section_has_its_effect_and_what_the_whole_skill_did_with_it(study):
     with open_read(study) as reader:
         rows = {row["condition"]: row for row in Answers(reader)("sections").records()}

@@ -28,6 +28,7 @@ def study(tmp_path_factory):
     return base / "out"
 
 
+@pytest.mark.slow
 def test_a_task_shows_a_trial_of_each_arm_with_what_led_to_what(study, tmp_path):
     done = call("show", study, "redact-lines", "--html", tmp_path / "case.html", "--json")
     assert done.returncode == 0, done.stderr

@@ -68,6 +68,7 @@ def test_the_parts_are_paired_means_and_add_up_to_the_whole(tmp_path):
     assert {row["tasks"] for row in found.values()} == {3}
 
 
+@pytest.mark.slow
 def test_interval_and_verdict_are_those_of_the_headline(tmp_path):
     path = study(tmp_path / "study.duckdb")
     found = effect(path)["all"]

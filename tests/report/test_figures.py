@@ -28,6 +28,7 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<text [^>]*>([^<]*)</text>", svg)
 
 
+@pytest.mark.slow
 def test_figures_have_their_legend_and_say_that_a_scripted_policy_ran(drawn):
     assert set(drawn) >= {"task_deltas", "timing_bins", "uptake", "skills_opened"}
     assert {"offered or touched", "opened"} <= set(texts(drawn["skills_opened"].svg))

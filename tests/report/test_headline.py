@@ -145,6 +145,7 @@ def test_several_methods_stand_side_by_side(tmp_path):
     assert all(row[3] is None or 0 < row[3] <= 1 for row in found.methods)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("margin", "said"),
     [

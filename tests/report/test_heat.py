@@ -61,6 +61,7 @@ def lines_shown(study):
     return found
 
 
+@pytest.mark.slow
 def test_every_unit_counts_the_runs_that_were_shown_one_of_its_lines(study):
     found = heat(study)
     shown = lines_shown(study)
@@ -79,6 +80,7 @@ def test_every_unit_counts_the_runs_that_were_shown_one_of_its_lines(study):
     assert found.used is None
 
 
+@pytest.mark.slow
 def test_a_quoted_line_is_where_the_verdict_says_and_its_units_are_used(judged):
     found = heat(judged)
     proofs = run(StudyFolder(judged).database, PROOFS).records()
@@ -120,6 +122,7 @@ def test_files_sum_up_their_units(judged):
     assert ran == {row[0] for row in executed} != set()
 
 
+@pytest.mark.slow
 def test_the_formats_of_the_command(judged, tmp_path):
     done = call("heat", judged, "--by", "unit", "--json", "--figure", tmp_path / "figure.svg")
     told = json.loads(done.stdout)

@@ -20,6 +20,7 @@ def asked(path, *tables):
         return [*found, [words for words, _ in remarks("judge_trust", answers)]]
 
 
+@pytest.mark.slow
 def test_a_judge_that_overlooks_more_in_one_arm_is_corrected(tmp_path):
     """Both arms take up as much, and the judge alone would be sure that pd takes up less."""
     path, truths = judged_study(tmp_path)
@@ -68,6 +69,7 @@ def test_labels_of_one_arm_alone_correct_no_difference(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_labels_that_miss_an_answer_of_the_judge_correct_nothing(tmp_path):
     """Nobody has answered about the uses of pd that the judge called no: what it overlooks is not known."""
     path, truths = judged_study(tmp_path)
@@ -84,6 +86,7 @@ def test_labels_that_miss_an_answer_of_the_judge_correct_nothing(tmp_path):
     assert "no rate is corrected" in said[1]
 
 
+@pytest.mark.slow
 def test_what_people_leave_open_leaves_corrected_rates_two_ends(tmp_path):
     """One open label of forty: no estimate, but an interval that holds both answers."""
     path, truths = judged_study(tmp_path)
@@ -102,6 +105,7 @@ def test_what_people_leave_open_leaves_corrected_rates_two_ends(tmp_path):
     assert "people could not decide some uses" in said[1]
 
 
+@pytest.mark.slow
 def test_two_people_and_how_far_they_agree(tmp_path):
     path, truths = judged_study(tmp_path)
     label(tmp_path, truths, ("ann", "bob"), blind=False)
@@ -118,6 +122,7 @@ def test_two_people_and_how_far_they_agree(tmp_path):
     assert "the one person" not in said[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", ["not_seen_again", "unparsed"])
 def test_a_judge_with_two_ends_has_no_rate_of_its_own(tmp_path, category):
     path, truths = judged_study(
@@ -134,6 +139,7 @@ def test_a_judge_with_two_ends_has_no_rate_of_its_own(tmp_path, category):
     )
 
 
+@pytest.mark.slow
 def test_the_card_stands_in_the_report(tmp_path):
     path, truths = judged_study(tmp_path)
     label(tmp_path, truths)
@@ -152,6 +158,7 @@ def test_a_study_without_a_judge_has_no_card_to_show(tmp_path):
     assert (rates, pairs, said) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_a_difference_is_over_the_tasks_planned_in_both_arms(tmp_path):
     """Without the trials of pd in one task, those of the baseline there compare with nothing."""
     path, truths = judged_study(tmp_path)

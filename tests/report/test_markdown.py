@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from skilljuror.report.page import report_markdown
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
@@ -24,6 +26,7 @@ def tables(text):
     return found
 
 
+@pytest.mark.slow
 def test_a_study_has_its_verdict_and_the_first_tables(tmp_path):
     path = small_study(tmp_path)
     text = report_markdown(path)

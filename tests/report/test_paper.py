@@ -36,6 +36,7 @@ def test_every_table_of_the_paper_has_a_place():
     assert len(set(shown)) == len(shown), "two tables say the same"
 
 
+@pytest.mark.slow
 def test_the_columns_of_a_table_are_those_of_its_question(study):
     with open_read(study) as reader:
         for table in TABLES:
@@ -82,12 +83,14 @@ def test_a_name_cannot_run_latex(study):
     assert r"\input" not in caption.replace(r"\textbackslash{}", "")
 
 
+@pytest.mark.slow
 def test_it_is_asked_for_with_the_report(study):
     done = call("report", study.parent, "--paper", "--out", study.parent / "pages")
     assert done.returncode == 0, done.stderr
     assert re.search(r"paper: .*pages/paper/tables.md, \d+ tables; no data for .*T17", done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [small_study, piles.hostile_study])
 def test_the_tables_compile(tmp_path, make):
     program = shutil.which("pdflatex")

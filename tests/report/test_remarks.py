@@ -84,6 +84,7 @@ def test_a_policy_that_judged_nothing_here_is_not_said_to_be_this_audit(tmp_path
     )
 
 
+@pytest.mark.slow
 def test_a_report_of_a_study_without_an_assay_names_the_commands(tmp_path):
     text = build_report(small_study(tmp_path), tmp_path / "report").path.read_text(encoding="utf-8")
     assert "on these variants has not been measured." in text
@@ -94,6 +95,7 @@ def test_a_report_of_a_study_without_an_assay_names_the_commands(tmp_path):
     assert "No changes were planted into these builds" in text
 
 
+@pytest.mark.slow
 def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tmp_path):
     path = small_study(tmp_path)
     with open_write(path) as store:
@@ -107,6 +109,7 @@ def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tm
     assert "strict,drift,swap,40,1,38,19,0.95,,1,,fewer than 8 sources," in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pd", "baseline", "words"),
     [

@@ -50,6 +50,7 @@ class Page(HTMLParser):
         self.loads += [found["href"]] if tag == "link" else []
 
 
+@pytest.mark.slow
 def test_the_same_database_gives_the_same_bytes(built, tmp_path):
     again = build_report(small_study(tmp_path), tmp_path / "again")
     assert files(again.path.parent) == files(built.path.parent)
@@ -95,6 +96,7 @@ def test_a_study_with_open_trials_has_no_headline(built):
     assert 'class="interval"' not in built.path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_scripted_trial_marks_the_page_and_every_figure(tmp_path):
     built = build_report(piles.scripted_study(tmp_path), tmp_path / "report")
     text = built.path.read_text(encoding="utf-8")
@@ -109,6 +111,7 @@ def test_an_honest_study_carries_no_such_mark(built):
     assert SCRIPTED not in built.path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_logs_alone_make_another_report(tmp_path):
     built = build_report(piles.observed_logs(tmp_path), tmp_path / "report")
     text = built.path.read_text(encoding="utf-8")
@@ -120,6 +123,7 @@ def test_logs_alone_make_another_report(tmp_path):
     assert "RQ2" not in text
 
 
+@pytest.mark.slow
 def test_without_quotes_nothing_private_is_written_and_old_files_go(tmp_path):
     database, target = piles.observed_logs(tmp_path), tmp_path / "report"
     build_report(database, target)
@@ -130,6 +134,7 @@ def test_without_quotes_nothing_private_is_written_and_old_files_go(tmp_path):
         assert piles.HARMLESS in (target / name).read_text(encoding="utf-8"), name
 
 
+@pytest.mark.slow
 def test_without_quotes_what_was_left_out_of_real_logs_is_still_told(tmp_path):
     """The reasons for which files were left out stay, wherever they lie and whatever they are called; the
     names of folders, people and projects go, in every output."""
@@ -153,6 +158,7 @@ def test_without_quotes_what_was_left_out_of_real_logs_is_still_told(tmp_path):
     assert not [name for name, data in files(target).items() if planted.search(data)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quotes", [True, False])
 def test_a_report_of_nothing_says_so(tmp_path, quotes):
     built = build_report(piles.nothing(tmp_path), tmp_path / "report", quotes=quotes)
@@ -160,6 +166,7 @@ def test_a_report_of_nothing_says_so(tmp_path, quotes):
     assert "No log could be read" in built.path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_text(tmp_path):
     built = build_report(piles.hostile_study(tmp_path), tmp_path / "report")
     text = built.path.read_text(encoding="utf-8")
@@ -180,6 +187,7 @@ def test_other_files_in_the_target_are_left_alone(tmp_path):
     assert (target / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.slow
 def test_the_callers_style_is_neither_used_nor_changed(built, tmp_path):
     import matplotlib as mpl
 

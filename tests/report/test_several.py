@@ -83,6 +83,7 @@ def one(tmp_path):
     return study(tmp_path / "one", {"a": (1, 2), "b": (0, 2), "c": (1, 1)})
 
 
+@pytest.mark.slow
 def test_the_table_is_over_the_tasks_of_all(tmp_path, one):
     """Over a and b: (1 + 0) / 4 and (2 + 2) / 4; deltas 50 and 100 points; 24 minutes for 1 or 4 passes."""
     two = study(tmp_path / "two", {"b": (2, 1), "a": (1, 0), "d": (0, 2)}, model="m")
@@ -103,6 +104,7 @@ def test_the_table_is_over_the_tasks_of_all(tmp_path, one):
     assert (found["two", "pd"]["model"], found["one", "pd"]["model"]) == ("m", None)
 
 
+@pytest.mark.slow
 def test_alone_or_beside_another_a_study_has_the_same_numbers(tmp_path, one):
     """With the same tasks in both, each difference is the headline of the study's own report."""
     two = study(tmp_path / "two", {"a": (1, 2), "b": (0, 2), "c": (1, 1)})
@@ -118,6 +120,7 @@ def test_alone_or_beside_another_a_study_has_the_same_numbers(tmp_path, one):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("models", "said"),
     [
@@ -155,6 +158,7 @@ def test_a_task_with_other_contents_is_another_task(tmp_path, one):
     assert found["one", "pd"]["delta_rate_low"] is None
 
 
+@pytest.mark.slow
 def test_adopted_tasks_are_matched_by_name_and_this_is_told(tmp_path, one):
     unknown = {"instruction_digest": "", "environment_digest": "", "verifier_digest": ""}
     two = study(tmp_path / "two", {"a": (1, 2), "b": (0, 2), "c": (1, 1)}, task=unknown)
@@ -162,6 +166,7 @@ def test_adopted_tasks_are_matched_by_name_and_this_is_told(tmp_path, one):
     assert "3 tasks (3 by name alone, their contents are not known)" in report.matched
 
 
+@pytest.mark.slow
 def test_what_differs_is_told(tmp_path, one):
     two = study(
         tmp_path / "two", {"a": (1, 2), "b": (0, 2), "c": (3, 1)}, trials=3, digest="f" * 64
@@ -170,6 +175,7 @@ def test_what_differs_is_told(tmp_path, one):
     assert "Different: trials per cell (one: 2; two: 3), text of pd in 3 tasks." in report.matched
 
 
+@pytest.mark.slow
 def test_open_trials_have_no_rate_and_no_difference(tmp_path, one):
     two = study(tmp_path / "two", {"a": (1, 2), "b": (0, None), "c": (1, 1)})
     _, found = compared(one=one, two=two)
@@ -180,6 +186,7 @@ def test_open_trials_have_no_rate_and_no_difference(tmp_path, one):
     assert found["one", "pd"]["strict_rate"] == pytest.approx(5 / 6)
 
 
+@pytest.mark.slow
 def test_without_a_pass_or_a_verdict_there_is_a_reason(tmp_path, one):
     two = study(tmp_path / "two", {"a": (0, 0), "b": (0, 0), "c": (0, 0)})
     report, found = compared(one=one, two=two)
@@ -192,6 +199,7 @@ def test_without_a_pass_or_a_verdict_there_is_a_reason(tmp_path, one):
     assert "eru_rate" not in shown
 
 
+@pytest.mark.slow
 def test_uptake_is_that_of_the_only_judge(tmp_path, one):
     def judge(path, name, events):
         with open_write(path) as store:
@@ -228,6 +236,7 @@ def test_arms_with_fewer_tasks_are_counted(tmp_path, one):
     assert "Not known: text of baseline in 3 tasks, text of pd in 1 task." in report.matched
 
 
+@pytest.mark.slow
 def test_contaminated_trials_are_named(tmp_path, one):
     two = study(tmp_path / "two", {"a": (1, 2), "b": (0, 2), "c": (1, 1)})
     with open_write(two) as store:
@@ -236,6 +245,7 @@ def test_contaminated_trials_are_named(tmp_path, one):
     assert "1 of 6 trials of pd is contaminated (other_variant)" in found["two", "pd"]["verdict"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["html", "markdown"])
 def test_logs_and_studies_without_a_common_task_are_refused(tmp_path, one, form):
     with open_write(tmp_path / "logs" / "study.duckdb") as store:
@@ -249,6 +259,7 @@ def test_logs_and_studies_without_a_common_task_are_refused(tmp_path, one, form)
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_the_matrix_has_the_rate_of_each_task_by_model(tmp_path, one):
     """b of pd in two has a trial that was never run, a of baseline was not planned there."""
     plan_lacks = {("a", "baseline")}
@@ -270,6 +281,7 @@ def test_a_database_of_another_schema_is_refused(tmp_path, one):
         several_report({"one": one, "old": tmp_path / "old" / "study.duckdb"})
 
 
+@pytest.mark.slow
 def test_the_page_and_its_csv_are_written(tmp_path, one):
     study(tmp_path / "two<b>", {"a": (1, 2), "b": (0, 1)})
     assert "add --out DIR" in complaint(call("report", "one", "two<b>", cwd=tmp_path))
@@ -291,6 +303,7 @@ def test_the_page_and_its_csv_are_written(tmp_path, one):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_markdown_has_intervals_and_reasons_in_its_cells(tmp_path, one):
     two = study(tmp_path / "two", {"a": (0, 2), "b": (0, 1), "c": (0, 1)})
     report, _ = compared(one=one, two=two)
@@ -304,6 +317,7 @@ def test_markdown_has_intervals_and_reasons_in_its_cells(tmp_path, one):
     assert "| 0.0 % (fewer than 8 tasks) | – (zero passes) |" in text
 
 
+@pytest.mark.slow
 def test_studies_without_a_verifier_have_no_rate_and_say_so(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

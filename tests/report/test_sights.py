@@ -1,5 +1,7 @@
 """Who saw what when: units and resources of several runs side by side."""
 
+import pytest
+
 from skilljuror.report.trajectory import (
     RunDetails,
     UnitSight,
@@ -84,6 +86,7 @@ harness: {{options: {{isolation: none}}}}
 """
 
 
+@pytest.mark.slow
 def test_runs_of_two_layouts_meet_in_the_units_that_both_saw(tmp_path):
     """Scripted agents; the units are the same in both, whatever file they lie in."""
     (tmp_path / "study.yaml").write_text(STUDY)

@@ -107,6 +107,7 @@ def test_what_a_study_holds_is_seen_at_once(small):
     assert "strict_rate" in small._repr_html_()
 
 
+@pytest.mark.slow
 def test_tables_and_views_are_listed_with_their_rows(small):
     listed = small.tables().set_index("table")
     assert listed.loc["planned_trials", "rows"] == 12
@@ -114,6 +115,7 @@ def test_tables_and_views_are_listed_with_their_rows(small):
     assert listed["comment"].str.startswith("One row per").sum() >= len(listed) - 3
 
 
+@pytest.mark.slow
 def test_every_table_is_exported_as_parquet(small, tmp_path):
     files = small.export(tmp_path / "parquet")
     listed = small.tables().set_index("table")["rows"]
@@ -127,6 +129,7 @@ def no_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
 
 
+@pytest.mark.slow
 def test_without_pandas_tables_are_rows(small, no_pandas):
     assert small.query("SELECT 1 AS a, NULL AS b") == [{"a": 1, "b": None}]
     assert len(small.trials()) == 12

@@ -66,6 +66,7 @@ def test_many_lines_of_a_search_are_counted(lines, shown):
     assert place_of(event) == f"{event.skill}/{event.resource}{shown}"
 
 
+@pytest.mark.slow
 def test_several_runs_need_a_page(place):
     done = call("show", "mine", *runs(place), cwd=place)
     assert (done.returncode, done.stdout) == (2, "")
@@ -74,6 +75,7 @@ def test_several_runs_need_a_page(place):
     assert [one["name"] for one in answers] == runs(place)
 
 
+@pytest.mark.slow
 def test_a_store_without_quotes_has_a_page_without_texts(place):
     assert call("ingest", "projects", "--study", "quiet", "--no-quotes", cwd=place).returncode == 0
     assert call("show", "quiet", runs(place)[0], "--html", "page.html", cwd=place).returncode == 0
@@ -83,6 +85,7 @@ def test_a_store_without_quotes_has_a_page_without_texts(place):
     assert "Brew." not in page
 
 
+@pytest.mark.slow
 def test_a_long_text_is_cut_and_says_so(place):
     from skilljuror.report.trajectory import look_up
 

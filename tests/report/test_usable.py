@@ -212,6 +212,7 @@ def _is_of_pd(name: str, row: dict[str, Any]) -> bool:
     return named and row.get("task") in {None, "t0"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES[:3])
 def test_each_figure_of_an_arm_that_is_not_whole_is_null_or_marked(studies, study):
     seen: Counter[str] = Counter()
@@ -242,6 +243,7 @@ def test_each_figure_of_an_arm_that_is_not_whole_is_null_or_marked(studies, stud
     assert "effect_parts" in seen or study != "missing"
 
 
+@pytest.mark.slow
 def test_what_a_trial_that_is_not_usable_did_changes_no_figure(studies, tmp_path):
     """Contaminated trials did 50 times as much as others in one study, 1000 times as much in the other."""
     with open_read(made(tmp_path / "odd", "contaminated", 1000.0)) as reader:
@@ -250,6 +252,7 @@ def test_what_a_trial_that_is_not_usable_did_changes_no_figure(studies, tmp_path
             assert studies["contaminated"](name) == other(name), name
 
 
+@pytest.mark.slow
 def test_spare_trials_change_no_figure(tmp_path):
     """With healthy_first a study answers as if its spares, here unscored ones and a third, had not been planned."""
 
@@ -301,6 +304,7 @@ def test_without_spread_there_is_no_interval_but_a_reason(studies):
     assert counted
 
 
+@pytest.mark.slow
 def test_the_pictures_mark_an_arm_that_is_not_whole(tmp_path):
     page = report_study(made(tmp_path / "outage", "outage").parent).path
     text, figures = page.read_text(encoding="utf-8"), page.parent / "figures"
@@ -311,6 +315,7 @@ def test_the_pictures_mark_an_arm_that_is_not_whole(tmp_path):
     assert text.count('class="bar treatment partial"') == 1
 
 
+@pytest.mark.slow
 def test_documents_say_it_too(tmp_path):
     """Markdown, CSV and LaTeX of the paper's tables, the head of the report, and the table of several studies."""
     path = made(tmp_path / "outage", "outage")

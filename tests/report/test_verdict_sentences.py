@@ -69,6 +69,7 @@ OPEN = "30 of 80 planned trials have no final outcome (pd 15, baseline 15)"
 NO_VARIATION = "no variation between tasks"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("passes", "fields", "reason"),
     [
@@ -108,6 +109,7 @@ def test_every_door_says_that_it_is_undetermined_and_why(
     assert reason in effect.source
 
 
+@pytest.mark.slow
 def test_the_sentence_goes_before_the_number_in_the_terminal_and_on_the_page(tmp_path):
     folder = make(tmp_path / "demo", DEMO)
     lines = call("report", folder).stdout.splitlines()
@@ -119,6 +121,7 @@ def test_the_sentence_goes_before_the_number_in_the_terminal_and_on_the_page(tmp
     assert page.index(lines[0]) < page.index('<span class="big">+10.0 pp</span>')
 
 
+@pytest.mark.slow
 def test_a_contaminated_arm_is_named_with_the_result_without_it(tmp_path):
     """Both passes of pd on d are spoilt: 2 of 5 to 0 of 3 there, against 1 of 5."""
     folder = make(tmp_path / "demo", DEMO)

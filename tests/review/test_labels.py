@@ -36,6 +36,7 @@ def items(study):
     return [one.id for one in StudyDesk(study).queue("Ann", False)]
 
 
+@pytest.mark.slow
 def test_what_is_exported_comes_back_once(study, judged, tmp_path):
     desk = StudyDesk(study)
     first, second = items(study)[:2]

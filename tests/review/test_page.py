@@ -221,6 +221,7 @@ def test_links_lead_nowhere_else(client):
         assert "http" not in page.text
 
 
+@pytest.mark.slow
 def test_a_blind_page_does_not_hold_what_the_machine_said(tmp_path):
     folder = write_desk(tmp_path, ITEMS)
     with desk_page(folder, "ann", "blind") as (address, _), ReviewClient(address) as client:
@@ -420,6 +421,7 @@ def test_nothing_moves_and_nothing_comes_from_elsewhere():
     assert not re.search("transition|animation|scroll-behavior|url\\(|@import", CSS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_at_once_though_a_page_is_open(tmp_path, number):
     with desk_page(write_desk(tmp_path, [item(1)])) as (address, served):

@@ -100,6 +100,7 @@ def test_every_code_of_the_lists_is_an_answer():
     assert {code for one in lists.values() for code in one["codes"]} <= {*get_args(Answer)}
 
 
+@pytest.mark.slow
 def test_only_failed_trials_of_the_treatment_are_asked_about(study):
     items = StudyDesk(study).queue("Ann", False)
     assert sorted(item.id for item in items) == [
@@ -116,6 +117,7 @@ def test_only_failed_trials_of_the_treatment_are_asked_about(study):
     assert "baseline" not in json.dumps([(one.id, one.title, one.machine) for one in blind])
 
 
+@pytest.mark.slow
 def test_codes_are_counted_until_the_trial_is_another_one(study):
     desk = StudyDesk(study)
     desk.decide("Ann", HEAVY, "heavy_pipeline", "", blind=False)

@@ -176,6 +176,7 @@ def test_an_event_beside_the_sample_is_shown_by_its_id(study, capsys):
     assert "decided: not yet" in shown
 
 
+@pytest.mark.slow
 def test_who_labels_beside_the_sample_sees_it_in_the_queue_and_nobody_else(study):
     assert sampled_events(study)
     sample = read_record(LabelSample, study / "label-sample.json")

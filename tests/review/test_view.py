@@ -96,6 +96,7 @@ def listed(page):
     return [httpx.URL(link).params["name"] for link in links]
 
 
+@pytest.mark.slow
 def test_a_skill_leads_to_its_runs_and_a_run_to_its_timeline(mine, client):
     skills = client.get("/")
     assert '<td class="n" data-label="Opened">1</td>' in skills.text
@@ -112,6 +113,7 @@ def test_a_skill_leads_to_its_runs_and_a_run_to_its_timeline(mine, client):
     assert "not judged" not in timeline
 
 
+@pytest.mark.slow
 def test_every_run_is_on_one_page_of_the_list(mine, client):
     database = mine[0] / "study.duckdb"
     first = client.get("/runs")
@@ -149,6 +151,7 @@ def test_filters_go_together_and_stay_on_the_next_page(client):
         assert "none" in page.text
 
 
+@pytest.mark.slow
 def test_nothing_of_a_log_is_markup_or_steers(mine, client):
     (name,) = listed(client.get("/runs", skill="brew"))
     pages = [
@@ -195,6 +198,7 @@ def test_nothing_is_shown_to_others(mine, client, path):
     assert "unsafe" not in own
 
 
+@pytest.mark.slow
 def test_the_cells_of_a_plan_lead_to_its_trials(planned, visitor):
     page = visitor.get("/").text
     rows = run(planned[0] / "study.duckdb", "trials").records()
@@ -212,6 +216,7 @@ def test_the_cells_of_a_plan_lead_to_its_trials(planned, visitor):
     assert "Scripted policy" in page
 
 
+@pytest.mark.slow
 def test_a_trial_that_no_figure_may_use_counts_in_no_cell(tmp_path):
     """One of three trials is missing: its cell has a dash, not 0 of 1."""
     study = run_example(tmp_path)
@@ -227,6 +232,7 @@ def test_a_trial_that_no_figure_may_use_counts_in_no_cell(tmp_path):
     assert page.count(">–<") == 1
 
 
+@pytest.mark.slow
 def test_the_report_is_shown_if_it_is_as_new_as_the_database(planned, visitor):
     study = planned[0]
     shutil.rmtree(study / "report", ignore_errors=True)
@@ -248,6 +254,7 @@ def test_the_report_is_shown_if_it_is_as_new_as_the_database(planned, visitor):
     assert "/report/report.html" in Page(older).links
 
 
+@pytest.mark.slow
 def test_questions_are_answered_in_the_same_place(planned, visitor):
     item = visitor.get("/review/next", kind="uptake")
     assert item.url.path == "/review/item"
@@ -265,6 +272,7 @@ def test_questions_are_answered_in_the_same_place(planned, visitor):
     assert visitor.get("/review").url.path == "/review/"
 
 
+@pytest.mark.slow
 def test_other_commands_may_write_while_the_pages_are_open(mine, client):
     study, database = mine[0], mine[0] / "study.duckdb"
     assert client.get("/runs").status_code == 200
@@ -276,6 +284,7 @@ def test_other_commands_may_write_while_the_pages_are_open(mine, client):
     assert client.get("/runs").status_code == 200
 
 
+@pytest.mark.slow
 def test_without_a_study_it_shows_the_users_own_logs(tmp_path):
     logs = tmp_path / ".claude" / "projects" / "-w-harbour"
     logs.mkdir(parents=True)
@@ -294,6 +303,7 @@ def test_what_cannot_be_shown_is_told_in_one_line(tmp_path):
     assert "--json does not apply" in call("view", tmp_path, "--json").stdout
 
 
+@pytest.mark.slow
 def test_a_run_whose_log_is_gone_is_told(tmp_path):
     log = tmp_path / "projects" / "-w" / "one.jsonl"
     write_lines(log, user(1, "Hello", sessionId="one"))

@@ -103,6 +103,7 @@ def test_every_file_is_in_one_shard(tmp_path):
     assert sorted(split) == sorted(str(one.source.path) for one in discover(paths))
 
 
+@pytest.mark.slow
 def test_of_a_run_in_two_shards_the_later_one_counts_whole(tmp_path):
     logs, later = ChangingLogs(tmp_path / "logs"), separated("first", 3)
     logs.grow_head(0, 4)
@@ -192,6 +193,7 @@ def test_an_export_of_shards_is_that_of_one_database(one_shard, tmp_path):
     assert one.read_text() == other.read_text()
 
 
+@pytest.mark.slow
 def test_a_killed_shard_is_missing_and_the_same_command_completes_it(tmp_path):
     logs = ChangingLogs(tmp_path / "logs")
     for session in range(30):

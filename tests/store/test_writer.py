@@ -139,6 +139,7 @@ def test_a_hostile_value_is_mended_or_null(path, column, value, expected):
     assert stored(path, column, value) == expected
 
 
+@pytest.mark.slow
 @settings(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

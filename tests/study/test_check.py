@@ -83,6 +83,7 @@ def test_a_solution_that_needs_the_skill_says_what_it_misses(tmp_path):
     assert said.splitlines()[-1] == "cat: skills/brew/steep.py: No such file or directory"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 def test_the_solution_runs_in_the_sandbox_of_the_study(tmp_path, isolation):
     study = study_of(tmp_path, sound=SOLUTION)
@@ -378,6 +379,7 @@ def verdicts(task):
     return {one.rule: one.verdict for one in task.proof}
 
 
+@pytest.mark.slow
 def test_each_proof_fails_the_task_that_breaks_it(tmp_path):
     tasks = {one.task: one for one in prove_folders(folders(tmp_path, **TASKS), jobs=2).tasks}
     assert list(tasks) == list(TASKS)
@@ -425,6 +427,7 @@ def test_stuffing_fills_the_named_files_and_stays_in_the_task(tmp_path):
     assert "up.txt" not in sandboxed.read_text().replace("/motd.txt", "")
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_run_is_a_row(tmp_path):
     image = {"environment/Dockerfile": "FROM debian\nRUN make\n"}
     leak = {"environment/SKILL.md": "---\nname: a\n---\n"}
@@ -435,6 +438,7 @@ def test_a_folder_that_cannot_run_is_a_row(tmp_path):
     assert "RUN" in tasks[0].problems[0]
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_sentence_and_the_table(tmp_path):
     (task,) = folders(tmp_path, blind=TASKS["blind"])
     done = call("check", task, "--prove")
@@ -475,6 +479,7 @@ def study(tmp_path, listed, **more):
     return make_study(tmp_path, trials=2, script=script, **more)
 
 
+@pytest.mark.slow
 def test_a_skill_that_no_condition_offers_stops_the_run_until_it_is_accepted(tmp_path):
     file, out = study(tmp_path, ["mod-making"]), tmp_path / "out"
     with pytest.raises(HarnessError, match=STOPPED):

@@ -77,6 +77,7 @@ json.dump({"schema_version": "ATIF-v1.7", "session_id": sys.argv[1], "steps": [s
 """
 
 
+@pytest.mark.slow
 def test_only_the_folder_goes_from_a_creator_to_the_solver(place, monkeypatch):
     made = create(monkeypatch, 'find . "$TESTS_DIR" /solution -type f;' + GOOD, "kettle", "urn")
     assert [(one.skill, one.refused, one.scripted, one.leak) for one in made.skills] == [
@@ -143,6 +144,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_bwrap
 def test_answers_that_do_not_count_are_one_line_each_and_not_copied(place, monkeypatch):
     cases = []
@@ -161,6 +163,7 @@ def test_answers_that_do_not_count_are_one_line_each_and_not_copied(place, monke
     assert {(row["tokens"], row["leak"]) for row in rows} == {(None, None)}
 
 
+@pytest.mark.slow
 def test_a_creator_that_leaks_is_refused_by_name(place, monkeypatch):
     leaking = leaves(f"{HEAD}# Steep\n\n{SOLUTION}")
     create(monkeypatch, f'{GOOD}grep -q urn "$1" || exit 0\n{leaking}', "kettle", "urn")
@@ -173,6 +176,7 @@ def test_a_creator_that_leaks_is_refused_by_name(place, monkeypatch):
     assert StudyFolder(place / "out").finished_trials() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "leak", "reason"),
     [
@@ -187,6 +191,7 @@ def test_a_generated_skill_has_a_leak_verdict(place, monkeypatch, text, leak, re
     assert one.leak_reason is None if reason is None else reason in one.leak_reason
 
 
+@pytest.mark.slow
 def test_each_trial_gives_a_skill_and_a_repeated_call_resumes(place, monkeypatch):
     script = leaves(f"{HEAD}Pot $4.").replace("'END'", "END")
     first = create(monkeypatch, script, trials=2)
@@ -200,6 +205,7 @@ def test_each_trial_gives_a_skill_and_a_repeated_call_resumes(place, monkeypatch
         create(monkeypatch, script, trials=2)
 
 
+@pytest.mark.slow
 def test_each_trial_of_a_solver_is_offered_a_skill_of_its_own(place, monkeypatch):
     made = create(monkeypatch, leaves(f"{HEAD}Pot $4.").replace("'END'", "END"), trials=2)
     init_study(
@@ -243,6 +249,7 @@ TASK = {
 }
 
 
+@pytest.mark.slow
 @needs_bwrap
 def test_tasks_for_a_skill_count_if_they_prove_themselves(place, monkeypatch):
     changes: dict[str, dict[str, Any]] = {
@@ -320,6 +327,7 @@ def test_a_prompt_is_one_call_and_is_paid_once(place, monkeypatch):
     ] * 2
 
 
+@pytest.mark.slow
 @needs_bwrap
 def test_the_command_prints_figures_and_what_comes_next(place):
     program = write_tree(place, {"make.sh": f"#!/bin/bash\n{GOOD}"}) / "make.sh"

@@ -31,6 +31,7 @@ def run(study, place, shown):
     return [(out / "trials" / name / "raw/agent-stdout.txt").read_text() for name in sorted(trials)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linked", [False, True])
 def test_no_trial_sees_other_tasks_skills_or_earlier_results(place, linked):
     (place / "study").mkdir()

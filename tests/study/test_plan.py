@@ -519,6 +519,7 @@ def test_an_excluded_task_is_a_row_without_trials(study, tmp_path):
     assert rows[2]["reason"].endswith("tokens, more than 400")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worth", ["none", "small"])
 def test_a_pd_with_nothing_to_open_may_be_left_out(study, tmp_path, worth):
     edit_study(study, exclude_rules={"pd_worth": worth})

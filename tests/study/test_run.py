@@ -397,6 +397,7 @@ def test_what_nobody_foresaw_is_a_row(tmp_path):
     assert (out / "trials/tea__faulty__1/raw/half.txt").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "error", "said"),
     [("machine", HarnessError, "no sandbox today"), ("die", WorkerError, "died")],
@@ -476,6 +477,7 @@ def test_kill_9_loses_no_finished_trial_and_runs_none_twice(tmp_path, scratch, i
     assert not list((out / "trials").glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_module_in_the_working_directory_breaks_nothing(tmp_path):
     study = make_study(tmp_path / "study")
     here = write_tree(tmp_path / "here", {"struct.py": "raise SystemExit('shadowed')\n"})
@@ -532,6 +534,7 @@ def test_the_prompt_names_the_skills_of_the_arms_that_have_any(tmp_path):
     assert read_record(TrialRecord, out / "trials/tea__bare__1/trial.json").disclosed is None
 
 
+@pytest.mark.slow
 def test_a_condition_may_name_another_agent(tmp_path):
     study = make_study(tmp_path, trials=1)
     other = {"name": f"{PROGRAMS}:echo", "model": "large", "effort": "high"}
@@ -742,6 +745,7 @@ UNPRICED = GOLDENS / "codex-rollout"
 """One that does not."""
 
 
+@pytest.mark.slow
 def test_a_reached_budget_stops_and_a_raised_one_goes_on(tmp_path):
     study = make_study(
         tmp_path, trials=2, script="sleep 0.2; echo done > out.txt", budget={"minutes": 0.003}
@@ -756,6 +760,7 @@ def test_a_reached_budget_stops_and_a_raised_one_goes_on(tmp_path):
     assert (last.finished, last.ran, last.stopped) == (4, 3, None)
 
 
+@pytest.mark.slow
 def test_an_attempt_that_was_run_again_counts_once(tmp_path):
     study, folder = make_study(tmp_path, trials=1), StudyFolder(tmp_path / "out")
     run_study(study, folder.root)
@@ -803,6 +808,7 @@ def talking(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.slow
 def test_dollars_are_read_from_the_logs_of_finished_trials(talking):
     study, out = talking(PRICED, 0.0001)
     first = run_study(study, out)
@@ -852,6 +858,7 @@ def cost_of(out):
     return [value for (value,) in rows.rows]
 
 
+@pytest.mark.slow
 def test_prices_of_the_study_go_before_the_packaged_ones(talking):
     """They are no part of the plan: what is changed counts for the next ingest."""
     study, out = talking(PRICED, 100)
@@ -868,6 +875,7 @@ def test_prices_of_the_study_go_before_the_packaged_ones(talking):
     assert cost_of(out) == [pytest.approx(3 * first)]
 
 
+@pytest.mark.slow
 def test_what_an_attempt_spent_that_was_stopped_counts(tmp_path, monkeypatch):
     monkeypatch.setenv(KEY, "of no worth")
     mark, folder = f"mark-{uuid4().hex}", StudyFolder(tmp_path / "out")
@@ -926,6 +934,7 @@ def page(out):
     return report_study(out).path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_builds_are_measured_before_the_trials_run_and_the_report_says_so(
     unchanged,
 ):

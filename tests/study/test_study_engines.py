@@ -66,6 +66,7 @@ def served(script, monkeypatch):
         yield requests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["assign", "rewrite"])
 def test_the_variants_are_those_of_the_build_command(tmp_path, monkeypatch, engine):
     study, out = study_of(tmp_path, engine), tmp_path / "out"

@@ -76,6 +76,7 @@ def title(out):
         return headline(Answers(reader)).title
 
 
+@pytest.mark.slow
 def test_trials_of_an_end_run_again_and_their_records_stay(unscored):
     study, out = unscored
     before = records(out)
@@ -94,6 +95,7 @@ def test_trials_of_an_end_run_again_and_their_records_stay(unscored):
     assert [number for _, number in folder.earlier_attempts()] == [1, 2, 1, 2]
 
 
+@pytest.mark.slow
 def test_an_accepted_trial_is_final_and_the_report_has_its_headline(unscored):
     study, out = unscored
     ingest_trials(out)
@@ -124,6 +126,7 @@ def test_a_trial_accepted_by_an_earlier_version_stays_accepted(unscored):
     assert run_study(study, out, rerun={"unscored"}).rerun == 1
 
 
+@pytest.mark.slow
 def test_an_acceptance_is_of_the_end_that_the_person_saw(unscored):
     study, out = unscored
     accept_trial(out, "tea__a__1", "down", "Ann")
@@ -242,6 +245,7 @@ def earlier(out):
     ]
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_machine_is_tried_again_and_stays_a_record(tmp_path, monkeypatch):
     monkeypatch.setenv(KEY, "of great worth")
     summary = run_study(faulty(tmp_path, "flaky", retries=1), tmp_path / "out")
@@ -252,6 +256,7 @@ def test_a_fault_of_the_machine_is_tried_again_and_stays_a_record(tmp_path, monk
     assert (tmp_path / "out/attempts/tea__faulty__1__1/raw/half.txt").is_file()
 
 
+@pytest.mark.slow
 def test_without_retries_it_stops_the_run_and_the_next_run_goes_on(tmp_path):
     study, out = faulty(tmp_path, "flaky"), tmp_path / "out"
     with pytest.raises(HarnessError, match="no sandbox yet"):
@@ -260,12 +265,14 @@ def test_without_retries_it_stops_the_run_and_the_next_run_goes_on(tmp_path):
     assert run_study(study, out).statuses == {"scored": 1}
 
 
+@pytest.mark.slow
 def test_a_machine_that_stays_broken_stops_the_run_after_its_retries(tmp_path):
     with pytest.raises(HarnessError, match="no sandbox today"):
         run_study(faulty(tmp_path, "machine", retries=1), tmp_path / "out")
     assert len(earlier(tmp_path / "out")) == 2
 
 
+@pytest.mark.slow
 def test_a_fault_that_is_no_end_of_the_run_ends_the_trial(tmp_path):
     """Its last attempt is the trial, a row with status error; more retries are no other plan."""
     study, out = faulty(tmp_path, "unreachable", retries=1), tmp_path / "out"
@@ -276,6 +283,7 @@ def test_a_fault_that_is_no_end_of_the_run_ends_the_trial(tmp_path):
     assert len(earlier(out)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["bug", "wrong"], ids=["a bug", "a wrong answer"])
 def test_what_is_no_fault_of_the_machine_is_never_tried_again(tmp_path, fault):
     study = faulty(tmp_path, fault, retries=5, agent={
@@ -318,6 +326,7 @@ def add_item(place, item):
         log.write(json.dumps(entry) + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "answered", "ended"),
     [(1, False, ("unscored", None)), (1, True, ("scored", 0.0)), (0, False, ("unscored", None)),
@@ -520,6 +529,7 @@ def end(out):
     return record.status, record.reward, record.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reward"),
     [(Fault(429), 0.0), (Fault(500, after=1), 1.0), (Fault(None, after=1), 1.0)],
@@ -534,6 +544,7 @@ def test_a_trial_whose_provider_failed_is_unscored_whatever_its_reward(tmp_path,
     assert "no answer of the model" in outage_records(out)[0].message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "more", "ended"),
     [
@@ -550,6 +561,7 @@ def test_what_an_agent_did_itself_is_scored(tmp_path, fault, more, ended):
     assert end(out) == ended
 
 
+@pytest.mark.slow
 def test_an_unanswered_trial_is_tried_again_after_a_pause(tmp_path):
     study_fields = {"stop_after_unanswered": 1}
     with studies(tmp_path, Fault(429, times=1), **study_fields) as (study, out):
@@ -563,6 +575,7 @@ def test_an_unanswered_trial_is_tried_again_after_a_pause(tmp_path):
     assert last.started_at > first.finished_at
 
 
+@pytest.mark.slow
 def test_a_run_stops_after_so_many_in_a_row_and_goes_on(tmp_path):
     arms = {"a": None, "b": None}
     fields = {"trials": 2, "variants": arms, "stop_after_unanswered": 2}
@@ -579,6 +592,7 @@ def test_a_run_stops_after_so_many_in_a_row_and_goes_on(tmp_path):
         assert run_study(study, out, rerun={"no_answer"}).statuses == {"scored": 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harness", ["local", pytest.param("harbor", marks=needs_harbor)])
 @pytest.mark.parametrize(("logs", "ended"), [
     ("{logs}", ("error", None, "no_log")), ("none", ("scored", 0.0, None)),
@@ -635,6 +649,7 @@ def study(tmp_path):
     return study
 
 
+@pytest.mark.slow
 def test_a_trial_without_a_verifier_is_complete_and_usable_without_a_reward(study, tmp_path):
     out = tmp_path / "out"
     summary = run_study(study, out)
@@ -666,6 +681,7 @@ def figures(out):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_without_any_verifier_no_pass_rate_is_invented(study, tmp_path):
     edit_study(study, tasks=[{"path": "graded", "skills": "brew"}])
     out = tmp_path / "out"

@@ -58,6 +58,7 @@ def test_the_order_of_a_line_of_many_equal_words_is_not_measured(
     assert len(matching.alike) == 1
 
 
+@pytest.mark.slow
 def test_a_unit_is_measured_against_so_many_others_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     measured: Counter[int] = Counter()
     near = unit_matching._near

@@ -28,11 +28,13 @@ def own_findings(source, folder):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.name)
 def test_variants_of_the_examples_pass_strict(source, tmp_path):
     assert own_findings(source, tmp_path / "build") == []
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.skipif(not REAL, reason=ABSENT)
 @pytest.mark.parametrize("source", REAL, ids=lambda path: path.name)

@@ -35,6 +35,7 @@ def test_every_pair_gets_an_answer_from_every_gate(root, other):
     assert [answer.gate for answer in result.results] == list(GATES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -40,6 +40,7 @@ def found():
     return rows
 
 
+@pytest.mark.slow
 def test_a_split_has_few_findings_that_decide(found):
     assert len(found) >= 11
     highs = [sum(one.severity == "high" for one in loud) for _, loud, _, _ in found]

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks import sources
 from tests.support.places import ROOT
 
 
+@pytest.mark.slow
 def test_the_table_of_the_packaged_examples(capsys):
     folder = ROOT / "examples" / "skills" / "log-triage"
     assert sources.main([str(folder)]) == 0
@@ -32,6 +35,7 @@ def test_a_source_that_does_not_pass_is_named_and_a_refused_one_is_no_verdict(tm
     assert "odd: 'link' is a symbolic link" in out
 
 
+@pytest.mark.slow
 def test_a_table_of_other_rules_is_stale(tmp_path: Path, monkeypatch, capsys):
     page = tmp_path / "construction.md"
     monkeypatch.setattr(sources, "PAGE", page)

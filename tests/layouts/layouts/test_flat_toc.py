@@ -48,6 +48,7 @@ def page(name, variant):
     return made.files[made.skills[0].path].text or ""
 
 
+@pytest.mark.slow
 @every("name", sorted(TRAPS))
 def test_it_is_flat_files_with_rows_below(name):
     _, flat, made = built(name, "flat-toc")
@@ -56,6 +57,7 @@ def test_it_is_flat_files_with_rows_below(name):
     assert {**made.files, root: flat.files[root]} == flat.files
 
 
+@pytest.mark.slow
 @every("name", sorted(TRAPS))
 def test_every_row_leads_to_a_heading_or_a_file(name):
     made = built(name, "flat-toc")[2]
@@ -99,6 +101,7 @@ def test_it_needs_a_plan_of_pd():
         plan_of(transform("flat-toc"), flat, {}, {"flat-files": plan, "pd": None})
 
 
+@pytest.mark.slow
 def test_a_build_makes_what_it_needs_passes_and_is_proved_and_assayed(tmp_path):
     write_bundle(bundle(FILES).files, tmp_path)
     target = tmp_path / "out"

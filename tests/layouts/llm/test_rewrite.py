@@ -186,6 +186,7 @@ def test_a_model_that_obeys_an_order_in_a_skill_does_not_pass_the_gates():
     assert result.verdict != "pass"
 
 
+@pytest.mark.slow
 def test_what_is_too_large_is_refused_before_the_model_is_asked():
     huge = make_bundle("big", {"big/SKILL.md": Blob(b"# Big\n\n" + b"word word\n" * 50_000)})
     with pytest.raises(TransformError, match="maximum for rewriting is 400000"):

@@ -149,6 +149,7 @@ def test_orders_inside_a_skill_stay_data():
     assert INJECTED in blocks(requests[0]["messages"])["sections"][1]["text"]
 
 
+@pytest.mark.slow
 def test_a_long_skill_is_shown_in_even_parts():
     parts = [f"## Topic {n}\n\n{f'Words of topic {n}. ' * 60}\n" for n in range(300)]
     text = "---\nname: long\ndescription: Do a thing.\n---\n# Long\n\nOpening.\n\n" + "\n".join(

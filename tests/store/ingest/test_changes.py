@@ -182,6 +182,7 @@ def test_a_file_of_this_moment_is_read_again_though_size_and_time_are_the_same(t
     assert skills == [("tide-tabel",)]
 
 
+@pytest.mark.slow
 def test_what_is_opened_lies_in_the_digest_and_is_not_opened_again(goldens, tmp_path):
     first = opened_by_ingest(tmp_path / "s", goldens)
     rows = run(tmp_path / "s" / "study.duckdb", "SELECT path, content FROM files").rows
@@ -192,6 +193,7 @@ def test_what_is_opened_lies_in_the_digest_and_is_not_opened_again(goldens, tmp_
     assert {path for path in again if Path(path).name != "result.json"} == set()
 
 
+@pytest.mark.slow
 def test_a_file_that_became_shorter_keeps_what_it_gave_until_it_is_pruned(tmp_path):
     logs = ChangingLogs(tmp_path / "logs")
     logs.grow_head(0, 5)

@@ -100,6 +100,7 @@ def outcomes(raw):
     return {row.name: (row.outcome, row.award) for row in read_checks(raw, "t")[0]}
 
 
+@pytest.mark.slow
 def test_the_rows_of_one_run_are_equal_in_both_formats_and_hold_no_source(tmp_path, reported):
     files = [(reported / name).read_bytes() for name in ("ctrf.json", "junit.xml")]
     rows, left = read_checks(verified(tmp_path / "c", ctrf__json=files[0]), "t")
@@ -182,6 +183,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_report_is_one_line_and_no_row(tmp_path, name):
     file, data, reason = HOSTILE[name]
@@ -262,6 +264,7 @@ echo '{"results": {"tests": [{"name": "AC-1 tea", "status": "failed", "message":
 """
 
 
+@pytest.mark.slow
 def test_ingest_stores_rows_of_local_trials_and_forgets_what_they_said_without_quotes(tmp_path):
     study = make_study(tmp_path, trials=1, variants={"a": None})
     test = tmp_path / "tea" / "tests" / "test.sh"

@@ -222,6 +222,7 @@ json.dump({"schema_version": "ATIF-v1.7", "session_id": logs, "steps": [step],
 """
 
 
+@pytest.mark.slow
 def test_a_study_tells_which_of_its_trials_are_contaminated(tmp_path):
     (tmp_path / "agent.py").write_text(AGENT)
     script = f'echo done > out.txt; python3 {tmp_path}/agent.py "$2" "cat {tmp_path}/brew/*.md"'

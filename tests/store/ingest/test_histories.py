@@ -42,6 +42,7 @@ def test_a_copied_history_counts_in_the_session_that_made_it(fork, tmp_path):
     assert counted(tmp_path / "study", tmp_path / "logs") == [WHOLE, OWN]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fork", ["opencode", "claude, not marked"])
 def test_which_of_them_comes_or_goes_first_changes_nothing(fork, tmp_path):
     written, study = FORKS[fork](tmp_path / "logs"), tmp_path / "study"

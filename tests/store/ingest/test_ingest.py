@@ -42,18 +42,21 @@ def whole(tmp_path_factory):
     return tables(study)
 
 
+@pytest.mark.slow
 def test_the_goldens_leave_runs_and_events(whole):
     assert len(whole["trajectories"]) > 15
     assert len(whole["events"]) > 30
     assert len(whole["measures"]) > 1000
 
 
+@pytest.mark.slow
 def test_doing_it_again_changes_nothing(whole, tmp_path):
     first = ingest_logs(tmp_path, [GOLDENS])
     assert ingest_logs(tmp_path, [GOLDENS]) == replace(first, new=0, unchanged=first.new)
     assert tables(tmp_path) == whole
 
 
+@pytest.mark.slow
 def test_two_workers_leave_the_rows_that_one_leaves(whole, tmp_path, monkeypatch):
     monkeypatch.setattr("skilljuror.store.logs.PORTION_GROUPS", 4)
     ingest_logs(tmp_path, [GOLDENS], jobs=2)
@@ -87,6 +90,7 @@ def test_a_native_log_that_comes_later_takes_the_place_of_its_conversion(tmp_pat
     assert statuses(tmp_path / "s") == {"atif.json": "duplicate", "raw.jsonl": "parsed"}
 
 
+@pytest.mark.slow
 def test_the_file_of_every_event_has_a_row(tmp_path):
     logs = ChangingLogs(tmp_path / "logs")
     logs.grow_head(0, 2)

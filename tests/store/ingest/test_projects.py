@@ -34,6 +34,7 @@ def names(study):
     return run(study / "study.duckdb", sql).rows[0]
 
 
+@pytest.mark.slow
 def test_they_are_stored_only_where_asked_for(tmp_path):
     study = tmp_path / "s"
     assert call("ingest", READ, CALL, "--study", study).returncode == 0

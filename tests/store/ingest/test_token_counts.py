@@ -57,6 +57,7 @@ def test_without_the_flag_the_share_is_a_null_with_its_reason_and_the_proxy_stan
     assert any(value is not None for value, _ in proxies)
 
 
+@pytest.mark.slow
 def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
     ingest_logs(tmp_path / "twice", [places.GOLDENS])
     ingest_logs(tmp_path / "twice", [places.GOLDENS], options=MeasureOptions(count_tokens=True))

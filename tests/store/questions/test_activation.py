@@ -103,6 +103,7 @@ def test_unknown_is_not_quiet(tmp_path):
     assert pd[NOT_USABLE] == "2 of 3 trials of pd usable (1 unscored)"
 
 
+@pytest.mark.slow
 def test_repeated_trials_of_a_query_do_not_narrow_the_interval(tmp_path):
     found = {f"{task}__pd__{n}": ["csv-report"] for task in ("q1", "q3") for n in range(1, 6)}
     pd = run(study(tmp_path, QUERIES, found, trials=5), "activation").records()[1]

@@ -161,6 +161,7 @@ def test_a_change_without_a_place_has_no_rate(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 300), st.floats(0, 1)), min_size=1, max_size=12))
 def test_the_interval_is_a_jackknife_over_sources(sources):

@@ -39,6 +39,7 @@ def test_the_shares_of_all_parts_are_one(tmp_path):
     assert [tokens for *_, tokens in found] == [4000, 3600, 250, 150]  # means of two runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "reason"),
     [

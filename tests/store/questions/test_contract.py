@@ -28,6 +28,7 @@ def small(tmp_path_factory):
     return small_study(tmp_path_factory.mktemp("small"))
 
 
+@pytest.mark.slow
 @every(
     "name",
     NAMES,
@@ -37,6 +38,7 @@ def test_header_columns_are_the_result_columns(empty, name):
     assert run(empty, name).columns == query(name).columns
 
 
+@pytest.mark.slow
 @every(
     "name",
     NAMES,
@@ -46,6 +48,7 @@ def test_nothing_is_found_in_nothing(empty, name):
     assert len(run(empty, name).rows) == (1 if name == "overview" else 0)
 
 
+@pytest.mark.slow
 @every("name", NAMES, "Add columns to ORDER BY until they name one row.")
 def test_the_answer_is_the_same_every_time(small, name):
     with open_read(small) as reader:
@@ -90,6 +93,7 @@ def test_a_file_without_a_head_is_named(tmp_path):
         read_query(path)
 
 
+@pytest.mark.slow
 def test_no_question_is_silent_on_logs_as_they_were_found(tmp_path):
     """Whoever asks a question of studies there is told what it needs, and which question fits."""
     path = tmp_path / "study.duckdb"

@@ -38,6 +38,7 @@ LOGGED: dict[str, dict[str, Any]] = {
 """What the log of such a trial shows, where it is more than one read of SKILL.md."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", CONTAMINATED)
 def test_contamination_is_flagged(tmp_path, flag):
     condition, fields = CONTAMINATED[flag]
@@ -75,6 +76,7 @@ HARMLESS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", HARMLESS)
 def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
     condition, logged = HARMLESS[case]
@@ -89,6 +91,7 @@ def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
     assert "contamination" not in {row[0] for row in rows(path, "quality_flags", "kind")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "bundled", "options", "accepted", "flags"),
     [
@@ -125,6 +128,7 @@ def test_a_listed_skill_that_no_plan_offers_is_contamination_unless_accepted(
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-4-6"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("planned", "vary", "answered", "flagged"),
     [
@@ -240,6 +244,7 @@ def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
 SCRIPT = "scripts/run.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "event", "flags"),
     [

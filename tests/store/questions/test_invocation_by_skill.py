@@ -156,6 +156,7 @@ def counted(path):
     return dict(found)
 
 
+@pytest.mark.slow
 def test_the_counts_agree_with_a_second_way(database):
     answers = run(database, "invocation_by_skill").records()
     expected = counted(database)

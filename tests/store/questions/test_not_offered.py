@@ -53,6 +53,7 @@ def names(*listed):
 LACKS = "the log lists the skills on offer, and not {} of the variant"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["claude-code", "terminus-2", "codex", "copilot-cli", None])
 @pytest.mark.parametrize(
     ("listed", "missing"),
@@ -99,6 +100,7 @@ def test_a_listed_name_may_be_the_frontmatters_of_a_missing_one(tmp_path, agent,
     assert told(tmp_path, listed, agent) == ([LACKS.format("charts")] if raised else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "skills", "missing"),
     [

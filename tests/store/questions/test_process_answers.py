@@ -220,6 +220,7 @@ def test_skills_opened_tells_offer_from_opening(study):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "activated"),
     [({"ok": True}, 1), ({"ok": None}, 0), ({"ok": False}, 0), ({"ok": True, "phantom": True}, 0)],

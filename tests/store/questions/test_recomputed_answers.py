@@ -27,6 +27,7 @@ def verdict(event, label):
     return fake.verdict(event, label)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(LABELS)
 def test_uptake(labels):

@@ -21,6 +21,7 @@ def place(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_the_answers_are_one_table_with_the_study_first(place):
     done = call("query", "one", "two", "outcomes", "--format", "csv", cwd=place)
     head, *lines = done.stdout.splitlines()
@@ -71,6 +72,7 @@ def test_folders_of_the_same_name_have_their_paths(tmp_path):
         study_names([Path("x"), Path("y", "..", "x")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", ["outcomes", "efficiency", "trials", "uptake", "contrast_trials"]
 )

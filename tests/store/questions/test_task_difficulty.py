@@ -48,6 +48,7 @@ def verdicts(path, **params):
     return {row["task"]: row["verdict"] for row in run(path, "task_difficulty", **params).records()}
 
 
+@pytest.mark.slow
 def test_a_rate_at_its_limit_is_too_easy_and_no_trials_are_no_rate(tmp_path):
     path = study(tmp_path)
     silent = "0 of 5 trials of no-skill usable (5 no_answer)"
@@ -71,6 +72,7 @@ def test_a_rate_at_its_limit_is_too_easy_and_no_trials_are_no_rate(tmp_path):
     assert rows["silent-easy"]["reason"] == rows["silent-easy"][NOT_USABLE] == silent
 
 
+@pytest.mark.slow
 def test_the_arm_and_the_limits_are_parameters(tmp_path):
     path = study(tmp_path)
     assert verdicts(path, **{"with": "pd"})["hard"] == "too easy with the source"
@@ -80,6 +82,7 @@ def test_the_arm_and_the_limits_are_parameters(tmp_path):
     assert {*verdicts(path, without_below="20").values()} == {percent}
 
 
+@pytest.mark.slow
 def test_a_contaminated_pass_is_not_counted(tmp_path):
     odd = {fake.name_of("hard", "no-skill", number) for number in (1, 2)}
     hard = run(study(tmp_path, odd=odd), "task_difficulty").records()[0]
@@ -91,6 +94,7 @@ def test_a_contaminated_pass_is_not_counted(tmp_path):
     assert hard[NOT_USABLE] == "3 of 5 trials of no-skill usable (2 contaminated)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arms", "params", "reason"),
     [

@@ -105,6 +105,7 @@ def mutants(name):
     return [target.mutant(site) for site in MUTATIONS[name].sites(target)]
 
 
+@pytest.mark.slow
 @every("name", DRIFT)
 def test_drift_is_caught_under_both_policies(name):
     made = mutants(name)
@@ -187,6 +188,7 @@ def test_a_script_in_a_fence_can_be_renamed():
     assert audit(parent, target.mutant(site), "baseline", "rewritten").verdict == "fail"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", [".", "/", "../", "\\", "[", "<", "`.", ").", ")a"])
 def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
@@ -201,6 +203,7 @@ def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
     assert changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["layouts.verify", "study.run", "store.trials", "cli.app"])
 def test_ordinary_commands_do_not_import_the_mutations(module):
     code = f"import sys, skilljuror.{module}; print(*sys.modules)"
