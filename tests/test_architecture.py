@@ -102,6 +102,7 @@ def test_rooms_keep_their_budget():
     assert not roomy, "lower LINES to what stands"
 
 
+@pytest.mark.slow
 def test_heavy_libraries_have_one_owner():
     assert not [
         f"{path.relative_to(PACKAGE)} may not import {name}: OWNERS names {OWNERS[library]}"
@@ -160,6 +161,7 @@ def test_four_broad_excepts():
     assert sorted(broad) == ["artifacts.py", "cluster.py", "read.py", "trial.py"]
 
 
+@pytest.mark.slow
 def test_tests_import_nothing_from_tests_but_support():
     for path in (ROOT / "tests").rglob("*.py"):
         named = {name for name in imports(path) if name.startswith("tests.")}

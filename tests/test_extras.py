@@ -110,6 +110,7 @@ def test_a_report_without_matplotlib_has_tables_and_says_how_to_get_figures(plac
     assert not (place / "plain" / "figures").exists()
 
 
+@pytest.mark.slow
 def test_pandas_reads_a_table_exported_as_parquet(place):
     import pandas as pd
 

@@ -70,6 +70,7 @@ def test_the_same_question_is_paid_once_even_after_a_restart(tmp_path):
     assert [row["text"] for row in read_jsonl(calls)] == ["answer 0", "answer 1"]
 
 
+@pytest.mark.slow
 def test_a_budget_stops_before_the_next_call():
     with model_server(lambda body, n: "x") as (address, requests):
         spender = client(address, budget=0.0001, model="openai/gpt-4o")

@@ -33,6 +33,7 @@ def test_three_sentences_come_first_and_then_the_table(skill):
     assert any(re.match(r"references/sqlite\.md .* SQLite ", line) for line in lines)
 
 
+@pytest.mark.slow
 def test_a_small_skill_gets_no_study(tmp_path):
     done = call("advise", write_skill(tmp_path / "csv-report"))
     assert done.returncode == 0, done.stderr

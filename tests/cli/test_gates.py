@@ -51,5 +51,6 @@ def test_what_is_measured_is_told_and_kept_on_demand_alone(place):
     assert again.splitlines()[:-1] == kept.stdout.splitlines()[:-1]
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_build_is_one_line(place, tmp_path):
     assert "create one with skilljuror build" in complaint(call("assay", tmp_path, cwd=place))

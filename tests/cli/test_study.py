@@ -40,6 +40,7 @@ def test_a_run_without_a_sandbox_says_so_and_what_comes_next(done):
     assert done[1].splitlines()[-1] == "next: skilljuror ingest --study 'my out'"
 
 
+@pytest.mark.slow
 def test_a_run_tells_rewards_by_task_and_warns_where_they_are_all_alike(done):
     place, said = done
     assert re.search(r"^redact-lines +2 +0.2: 2", said, re.MULTILINE)

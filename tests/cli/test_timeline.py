@@ -43,6 +43,7 @@ def test_wrapped_lines_keep_their_indent(shown):
         assert all(line.startswith(indent) for line in shown[first + 1 : first + 6])
 
 
+@pytest.mark.slow
 def test_a_dollar_stands_before_shell_commands_alone(shown):
     assert "   Read /w/notes.md" in shown
     assert [line.split()[1] for line in shown if line.lstrip().startswith("$")] == ["echo"]

@@ -100,6 +100,7 @@ def test_seven_days_are_seven_days_for_each_question(home):
         assert row[name] == 2, by
 
 
+@pytest.mark.slow
 def test_what_a_log_does_not_list_is_unknown_and_opened_is_opened(tmp_path):
     """Gemini's logs have no list of Skills; `usage` and the list of Skills count the same runs as opened."""
     gemini = GOLDENS / "gemini-chat"
@@ -204,6 +205,7 @@ def test_dollars_are_those_that_a_reader_of_the_log_computes(home):
     assert 0 < rows["tide-table"]["usd"] < rows["tide-table"]["tokens_shown"] * per_token
 
 
+@pytest.mark.slow
 def test_an_alert_that_can_read_no_log_is_refused(tmp_path):
     """An agent that changes its format must not silence the alarm."""
     logs = tmp_path / ".claude" / "projects" / "-w-harbour"

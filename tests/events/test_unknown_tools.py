@@ -39,6 +39,7 @@ def resource(uri: str, text: str) -> str:
     return json.dumps({"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]})
 
 
+@pytest.mark.slow
 def test_a_run_with_an_unknown_tool_does_not_count_as_unopened(tmp_path):
     logs = tmp_path / "logs"
     logs.mkdir()

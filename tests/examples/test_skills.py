@@ -48,6 +48,7 @@ def test_a_helper_called_wrongly_says_how_to_call_it(script):
     assert "usage" in done.stderr.lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SETS, ids=name)
 def test_flat_is_long_and_progressive_disclosure_routes(source, variants):
     (flat,) = variants[source.name, "baseline"].glob("*/SKILL.md")

@@ -373,6 +373,7 @@ def test_wrong_options_are_refused(options, said):
         LocalHarness(options)
 
 
+@pytest.mark.slow
 def test_a_stop_ends_the_running_program_at_once(tmp_path):
     """In a process of its own, for the order cannot be taken back."""
     raw, mark = tmp_path / "raw", f"mark-{uuid4().hex}"

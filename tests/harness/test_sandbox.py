@@ -140,6 +140,7 @@ def test_writing_outside_is_refused(box, place):
     assert not Path(place.format(python=python), "planted").exists()
 
 
+@pytest.mark.slow
 def test_the_verifier_and_the_solution_cannot_be_read(run, tmp_path):
     files = {"solution__solve.sh": "echo secret-answer\n"}
     task = make_task(tmp_path / "task", test=LOOK + "# secret-answer\n", **files)
@@ -227,6 +228,7 @@ def test_a_part_of_the_files_is_not_judged(tmp_path):
     small.close()
 
 
+@pytest.mark.slow
 def test_a_path_of_too_many_characters_is_left_out_and_told(run, tmp_path):
     script = (
         "echo done > out.txt; python3 -c \"import os\nfor _ in range(1100): os.mkdir('folder'); os.chdir('folder')\n"

@@ -67,6 +67,7 @@ def test_any_encoding_of_the_terminal(encoding, tmp_path):
     assert done.returncode in {0, 1, 3}, done.stderr
 
 
+@pytest.mark.slow
 def test_json_is_json_in_any_encoding(tmp_path):
     log = tmp_path / "日志😀.txt"
     log.write_text("no log")

@@ -76,6 +76,7 @@ def test_nothing_steers_a_terminal(place, words):
     assert not [one for one in SEQUENCES if one in shown]
 
 
+@pytest.mark.slow
 def test_what_is_shown_can_be_told_from_what_it_was(place):
     told = call("query", f"mine{NAME}", "gone\x1b[31m", cwd=place).stderr
     assert r"\x1b[31m" in told

@@ -150,6 +150,7 @@ def test_what_was_answered_is_never_asked_again(study):
     assert second.paid_usd == 0
 
 
+@pytest.mark.slow
 def test_a_false_quote_and_an_unusable_answer_are_counted_apart_and_are_no_no(study):
     def careless(body, before):
         shop = blocks(body["messages"])["task"][-2]
@@ -228,6 +229,7 @@ def test_a_study_without_texts_is_not_sent_to_a_model(tmp_path):
     assert not (tmp_path / "s" / "calls.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_log_that_is_gone_is_named_and_the_rest_is_judged(study, tmp_path):
     (tmp_path / "logs" / "run-2.json").unlink()
     with model_server(reader) as (address, _):

@@ -26,6 +26,7 @@ def test_most_labelled_events_are_found():
     assert len(compared()) >= 0.9 * sum(map(len, rows_by_run().values()))
 
 
+@pytest.mark.slow
 def test_a_yes_is_worth_its_name():
     yes = [label for label, judged in compared() if judged == "yes"]
     assert yes.count("yes") / len(yes) >= 0.9

@@ -174,6 +174,7 @@ def test_a_rerun_trial_loses_its_verdicts(study):
     assert items(study, "tea__b__1")["done"][0] == "passed"
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_waits_for_people(study):
     done = call("judge", study / "out", "--rubric", "--json")
     assert done.returncode == 3

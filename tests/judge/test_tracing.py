@@ -138,6 +138,7 @@ for case in CASES.values():
 """
 
 
+@pytest.mark.slow
 def test_verdicts_do_not_depend_on_the_hash_seed():
     printed = {
         subprocess.run(

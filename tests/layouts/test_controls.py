@@ -90,6 +90,7 @@ def test_declared_findings_stand_and_decide_nothing(variant):
     assert {one.waived for one in waived.own} == {DECLARED}
 
 
+@pytest.mark.slow
 @every("name", TRAPS)
 def test_the_irrelevant_page_is_as_long_and_says_nothing_of_its_parent(name):
     _, parent, made = built(name, "placebo-irrelevant")
@@ -136,6 +137,7 @@ def test_terms_of_use_stay_beside_the_irrelevant_page():
     assert verify_control(plan, source, made) == ()
 
 
+@pytest.mark.slow
 @every("name", TRAPS)
 def test_the_unrouted_root_names_no_file_and_keeps_every_file(name):
     _, parent, made = built(name, "placebo-unrouted")

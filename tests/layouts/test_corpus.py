@@ -50,6 +50,7 @@ def test_a_baseline_is_one_root_and_data(name):
     assert all(resource_class(path, made.files[path]) == "data" for path in others)
 
 
+@pytest.mark.slow
 @every("name, variant", PAIRS)
 def test_no_skill_inside_a_skill_is_made(name, variant):
     made, source = built(name, variant)[2], built(name, "origin")[2]

@@ -28,6 +28,7 @@ def chain(source: Bundle) -> dict[str, Bundle]:
     return made
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(bundles())
 def test_hostile_markdown_survives(source):

@@ -44,6 +44,7 @@ def _links(made: Bundle, path: str) -> Iterator[str]:
                 yield unquote(str(child.attrs["href"]))
 
 
+@pytest.mark.slow
 @each
 def test_every_link_is_relative_and_leads_to_a_file(name: str) -> None:
     _, _, made = made_of(name)

@@ -48,6 +48,7 @@ def test_verdicts_are_judged_and_not_proved(build):
     }
 
 
+@pytest.mark.slow
 def test_a_verdict_on_other_texts_is_stale(build):
     proof = change(build, variant_digest="0" * 64)
     assert proof.problems == ()

@@ -126,6 +126,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_noticed_also_where_the_record_agrees(build, name):
     change, problem = CHANGES[name]

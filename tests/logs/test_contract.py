@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def read_or_refuse(path: Path, format: str) -> list[Trajectory] | None:
         return None
 
 
+@pytest.mark.slow
 @every("original", raw_files)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -129,6 +131,7 @@ def test_cut_anywhere(tmp_path, original, part):
         assert len(runs[0].steps) <= len(whole[0].steps)
 
 
+@pytest.mark.slow
 @every("original", raw_files)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

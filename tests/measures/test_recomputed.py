@@ -184,6 +184,7 @@ def test_the_exposure_curve(database):
     assert all(a <= b for a, b in pairwise(curve))
 
 
+@pytest.mark.slow
 def test_what_a_skill_does_not_have_is_no_script_of_it(database):
     scripts = Counter(
         use.skill

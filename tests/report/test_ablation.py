@@ -59,6 +59,7 @@ def test_a_section_has_its_effect_and_what_the_whole_skill_did_with_it(study):
     assert rows[PERCENTILES]["used_rate_low"] == 0
 
 
+@pytest.mark.slow
 def test_two_arms_with_filler_do_not_contaminate_each_other(study):
     assert run(study, "SELECT * FROM contaminations").rows == []
 

@@ -51,6 +51,7 @@ def test_a_task_shows_a_trial_of_each_arm_with_what_led_to_what(study, tmp_path)
     assert "display tokens not known (no_model)" in page
 
 
+@pytest.mark.slow
 def test_a_trial_is_no_case_and_neither_is_an_unknown_name(study):
     assert look_up_case(study, "redact-lines__pd__1") is None
     assert look_up_case(study, "else") is None

@@ -36,6 +36,7 @@ def test_figures_have_their_legend_and_say_that_a_scripted_policy_ran(drawn):
         assert "no language model ran" in " ".join(texts(drawing.svg))
 
 
+@pytest.mark.slow
 def test_the_alternative_text_tells_the_numbers_of_the_figure(drawn):
     assert drawn["task_deltas"].alt == (
         "Pass rate per task, pd minus baseline: of 4 tasks 1 gained, 3 tied, 0 lost; most for task-1,"

@@ -105,6 +105,7 @@ def test_a_quoted_line_is_where_the_verdict_says_and_its_units_are_used(judged):
     assert 0 < (found.used or 0) < found.seen
 
 
+@pytest.mark.slow
 def test_files_sum_up_their_units(judged):
     units = heat(judged, "pd").units
     files = list(by_file(units))
@@ -145,6 +146,7 @@ def test_the_formats_of_the_command(judged, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", ["none", "else"])
 def test_a_condition_without_a_skill_is_refused(study, condition):
     done = call("heat", study, "--condition", condition)
@@ -159,6 +161,7 @@ def test_without_builds_it_says_what_to_ask(tmp_path):
     assert "has no builds, so its Skills have no knowledge map" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_map_that_is_gone_is_an_error_and_not_fewer_units(study, tmp_path):
     shutil.copytree(study, tmp_path / "copy")
     gone, _ = sorted((tmp_path / "copy").glob("variants/*/knowledge.jsonl"))

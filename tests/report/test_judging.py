@@ -57,6 +57,7 @@ def test_without_labels_it_says_that_nobody_looked(tmp_path):
     assert (card["labelled"], card["labelled_share"], card["reviewers"]) == (0, None, None)
 
 
+@pytest.mark.slow
 def test_labels_of_one_arm_alone_correct_no_difference(tmp_path):
     path, truths = judged_study(tmp_path)
     label(tmp_path, truths, arms=("pd",))

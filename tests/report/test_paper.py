@@ -45,6 +45,7 @@ def test_the_columns_of_a_table_are_those_of_its_question(study):
                 assert {*names(table.get("columns", ""))} <= {*columns}
 
 
+@pytest.mark.slow
 def test_a_table_is_written_in_three_forms(study, tmp_path):
     made, empty = write_paper(study, tmp_path)
     assert sorted([*made, *empty]) == sorted(table["name"] for table in TABLES)

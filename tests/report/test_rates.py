@@ -50,6 +50,7 @@ def some(task: str, condition: str, number: int) -> float:
     return float(number <= place % 3 + (condition == "pd" and place % 4 == 0))
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_questions(tmp_path):
     tokens = {"baseline": 100.0, "pd": 150.0}
     path = made(

@@ -56,6 +56,7 @@ def test_the_same_database_gives_the_same_bytes(built, tmp_path):
     assert files(again.path.parent) == files(built.path.parent)
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing_and_runs_nothing(built):
     text = built.path.read_text(encoding="utf-8")
     page = Page(text)

@@ -145,6 +145,7 @@ def test_the_models_that_answered_are_compared(tmp_path, models, said):
     assert found["two", "pd"]["answered_by"] == models[1]
 
 
+@pytest.mark.slow
 def test_a_task_with_other_contents_is_another_task(tmp_path, one):
     two = study(tmp_path / "two", {"a": (1, 2), "b": (0, 2)}, changed="b")
     report, found = compared(one=one, two=two)

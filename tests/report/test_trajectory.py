@@ -38,6 +38,7 @@ def runs(place):
     return sorted(row["trajectory"] for row in found)
 
 
+@pytest.mark.slow
 def test_runs_stand_side_by_side_and_nothing_in_them_is_markup(place):
     done = call("show", "mine", *runs(place), "--html", "page.html", cwd=place)
     assert (done.returncode, done.stdout) == (0, "page: page.html\n")

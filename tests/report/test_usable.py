@@ -288,6 +288,7 @@ def test_an_arm_with_too_few_usable_trials_has_no_figures(tmp_path):
     assert rows["outcomes"]["strict_rate"] is rows["invocation"]["invocation_rate"] is None
 
 
+@pytest.mark.slow
 def test_without_spread_there_is_no_interval_but_a_reason(studies):
     counted = 0
     low_reason = re.compile("(.*_)?low_reason")

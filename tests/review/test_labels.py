@@ -118,6 +118,7 @@ def test_an_export_takes_the_place_of_an_export_alone(builds, tmp_path):
     assert [export_labels(desk, file), export_labels(desk, file)] == [2, 2]
 
 
+@pytest.mark.slow
 def test_an_older_answer_does_not_come_back(study, tmp_path):
     desk, item, file = StudyDesk(study), items(study)[0], tmp_path / "labels.jsonl"
     desk.decide("Ann", item, "yes", "", False)
@@ -179,6 +180,7 @@ def test_lines_that_do_not_fit_are_told_and_nothing_is_written(study, tmp_path):
         import_labels(desk, tmp_path / "none.jsonl")
 
 
+@pytest.mark.slow
 def test_two_reviewers_agree_on_what_both_answered(study):
     desk = StudyDesk(study)
     names = items(study)

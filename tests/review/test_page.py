@@ -246,6 +246,7 @@ def test_one_that_sees_is_told_what_the_machine_said(client):
     assert "0.98" in client.get("/").text
 
 
+@pytest.mark.slow
 def test_two_reviewers_see_their_own_answers_and_how_far_they_agree(client, desk):
     for number, answer in ((2, "yes"), (3, "no")):
         client.post("/decide", id=f"uptake:trial/{number}", answer=answer)

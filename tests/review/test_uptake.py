@@ -50,6 +50,7 @@ def labels(study):
     return [(row["event"], row["reviewer"], row["label"], row["blind"]) for row in found]
 
 
+@pytest.mark.slow
 def test_events_come_in_the_order_in_which_they_were_drawn(study):
     items = StudyDesk(study).queue("Ann", False)
     assert [one.id for one in items] == [f"uptake:{event}" for event in sampled_events(study)]
@@ -123,6 +124,7 @@ def test_the_texts_of_a_run_of_any_name_are_found(tmp_path):
         assert [text.heading for text in texts] == wanted
 
 
+@pytest.mark.slow
 def test_a_log_that_is_gone_is_told(study, tmp_path):
     with duckdb.connect(str(study / "study.duckdb")) as database:
         database.execute("UPDATE trajectories SET source = '/gone.jsonl'")
@@ -134,6 +136,7 @@ def test_a_log_that_is_gone_is_told(study, tmp_path):
     assert (text.heading, text.text) == ("the log cannot be read", "")
 
 
+@pytest.mark.slow
 def test_a_blind_reviewer_is_told_neither_judge_nor_run_nor_event(study):
     seeing, blind = (StudyDesk(study).queue("Ann", given) for given in (False, True))
     assert {(one.machine, one.suspicion) for one in blind} == {(None, 0)}
@@ -142,6 +145,7 @@ def test_a_blind_reviewer_is_told_neither_judge_nor_run_nor_event(study):
     assert next(iter(blind[0].texts)).heading == "what was shown"
 
 
+@pytest.mark.slow
 def test_labels_are_one_row_for_each_event_and_person(study):
     desk = StudyDesk(study)
     event = sampled_events(study)[0]
@@ -154,6 +158,7 @@ def test_labels_are_one_row_for_each_event_and_person(study):
     assert labels(study) == [(event, "Ann", "no", False)]
 
 
+@pytest.mark.slow
 def test_any_event_may_be_labelled_but_none_that_there_is_not(study):
     (study / "label-sample.json").unlink(missing_ok=True)
     desk = StudyDesk(study)
@@ -212,6 +217,7 @@ def test_an_answer_is_kept_while_others_have_the_database_open(study, caplog):
     assert {row[0] for row in labels(study)} == {first, second}
 
 
+@pytest.mark.slow
 def test_a_label_is_stale_where_the_event_is_another_one(study):
     desk = StudyDesk(study)
     event = sampled_events(study)[0]
@@ -224,6 +230,7 @@ def test_a_label_is_stale_where_the_event_is_another_one(study):
     assert StudyDesk(study).queue("Ann", False)[0].decided is None
 
 
+@pytest.mark.slow
 def test_a_database_that_is_made_again_has_the_labels(study):
     desk = StudyDesk(study)
     event = sampled_events(study)[0]

@@ -134,6 +134,7 @@ def test_every_run_is_on_one_page_of_the_list(mine, client):
         assert listed(client.get("/runs", page=odd)) == listed(first)
 
 
+@pytest.mark.slow
 def test_filters_go_together_and_stay_on_the_next_page(client):
     half = client.get("/runs", project="p1")
     assert f"1 to {PLAIN // 2} of {PLAIN // 2}" in half.text
@@ -174,6 +175,7 @@ def test_nothing_of_a_log_is_markup_or_steers(mine, client):
     assert r"\x1b]0;owned" in pages[4].text
 
 
+@pytest.mark.slow
 def test_the_terminal_is_told_what_is_shown_and_is_not_steered(mine):
     command = [sys.executable, "-m", "skilljuror", "view", mine[0], "--no-open"]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as served:

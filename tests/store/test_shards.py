@@ -123,6 +123,7 @@ def test_of_a_run_in_two_shards_the_later_one_counts_whole(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_a_missing_shard_is_named_and_left_out_only_on_request(tmp_path):
     study = ingested(tmp_path, [GOLDENS / "codex-rollout"], 2)
     shutil.rmtree(tmp_path / "1-of-2")

@@ -312,6 +312,7 @@ def rows(out):
     return {row[1]: dict(zip(answer.columns, row, strict=True)) for row in answer.rows}
 
 
+@pytest.mark.slow
 def test_a_run_refuses_a_skill_with_the_answer_until_a_person_accepts_it(tmp_path):
     study, out = leaking_study(tmp_path), tmp_path / "out"
     with pytest.raises(GateError, match="gives the answer away") as refused:

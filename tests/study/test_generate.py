@@ -232,6 +232,7 @@ def test_each_trial_of_a_solver_is_offered_a_skill_of_its_own(place, monkeypatch
         run_study(place / "study.yaml", place / "other")
 
 
+@pytest.mark.slow
 def test_the_creator_for_a_skill_is_offered_it(place, monkeypatch):
     script = 'cp "$3/brew/SKILL.md" page; sed -i s/brew/steep/ page;' + leaves("x")
     script += "cp page generated-skills/steep/SKILL.md"

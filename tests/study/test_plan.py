@@ -488,6 +488,7 @@ def study(tmp_path):
     return study
 
 
+@pytest.mark.slow
 def test_an_excluded_task_is_a_row_without_trials(study, tmp_path):
     out = tmp_path / "out"
     arms = [{"name": "bare"}, {"name": "flat", "variant": "baseline"}]

@@ -144,6 +144,7 @@ def test_a_layout_and_a_gate_of_another_package_are_built_run_and_kept(tmp_path)
     assert assay(out / "variants/tea", AssaySettings(sites=1)).rows
 
 
+@pytest.mark.slow
 @needs_bwrap
 def test_isolated_by_default_where_possible(tmp_path):
     study = make_study(tmp_path, trials=1, harness={})
@@ -316,6 +317,7 @@ def test_a_plan_of_another_version_is_told(finished):
     assert "the plan was created by skilljuror 0.0.1" in run_study(*finished).notes
 
 
+@pytest.mark.slow
 def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):
     study, out = make_study(tmp_path, trials=3), tmp_path / "out"
     instruction = tmp_path / "tea" / "instruction.md"
@@ -486,6 +488,7 @@ def test_a_module_in_the_working_directory_breaks_nothing(tmp_path):
     assert (said.split(), errors) == (["4", "False"], "")
 
 
+@pytest.mark.slow
 @needs_bwrap
 def test_two_versions_of_a_skill_are_a_study(tmp_path):
     """Each arm gets its own, and ingest knows what each could open."""
@@ -561,6 +564,7 @@ def test_a_condition_may_name_another_agent(tmp_path):
     assert ask(database, "SELECT * FROM contaminations").rows == []
 
 
+@pytest.mark.slow
 def test_model_and_effort_of_a_condition_reach_its_agent_and_its_records(tmp_path):
     study = make_study(tmp_path, trials=1)
     arms = [{"name": "low", "model": "small", "effort": "low"}, {"name": "high", "model": "large"}]
@@ -894,6 +898,7 @@ def test_what_an_attempt_spent_that_was_stopped_counts(tmp_path, monkeypatch):
     assert (spent.minutes > 0, spent.dollars > 0, spent.notes()) == (True, True, [])
 
 
+@pytest.mark.slow
 def test_an_attempt_that_was_killed_is_of_unknown_length_and_cost(talking):
     study, out = talking(PRICED, 100)
     run_study(study, out)

@@ -107,6 +107,7 @@ def test_a_model_that_cannot_be_reached_stops_the_run_before_any_trial(tmp_path,
     assert len(list(read_jsonl(StudyFolder(out).calls))) == 1
 
 
+@pytest.mark.slow
 def test_a_task_without_a_usable_answer_is_a_row_and_the_others_run(tmp_path, monkeypatch):
     study, out = study_of(tmp_path, "assign"), tmp_path / "out"
     write_bundle(source({"200 characters": "207 characters"}).files, tmp_path / "second")

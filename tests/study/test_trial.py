@@ -116,6 +116,7 @@ def test_an_accepted_trial_is_final_and_the_report_has_its_headline(unscored):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_trial_accepted_by_an_earlier_version_stays_accepted(unscored):
     study, out = unscored
     old = Acceptance(trial="tea__a__1", reason="down", by="Ann", at="2026-01-01T00:00:00+00:00")
@@ -137,6 +138,7 @@ def test_an_acceptance_is_of_the_end_that_the_person_saw(unscored):
     assert run_study(study, out, rerun={"unscored"}).rerun == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_record_of_an_attempt_is_refused_and_the_rest_is_read(unscored):
     study, out = unscored
     run_study(study, out, rerun={"unscored"})
@@ -156,6 +158,7 @@ def scored(tmp_path_factory):
     return base
 
 
+@pytest.mark.slow
 def test_a_scored_trial_of_its_arm_is_neither_run_again_nor_accepted(scored):
     study, out = scored / "study.yaml", scored / "out"
     before = records(out)
@@ -165,6 +168,7 @@ def test_a_scored_trial_of_its_arm_is_neither_run_again_nor_accepted(scored):
         accept_trial(out, "tea__a__1", "so")
 
 
+@pytest.mark.slow
 def test_a_contaminated_trial_is_run_again_once(scored, tmp_path):
     """It says of itself that it ran under a variant which its arm does not offer."""
     shutil.copytree(scored, tmp_path / "copy")

@@ -32,6 +32,7 @@ def _long_way(mine: list[str], others: list[list[str]]) -> list[int]:
     return good[:_CANDIDATES]
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(mine=words, others=st.lists(words, max_size=12))
 def test_leaving_out_common_words_hides_no_likely_pair(

@@ -47,6 +47,7 @@ def test_a_split_has_few_findings_that_decide(found):
     assert median(highs) <= 3
 
 
+@pytest.mark.slow
 def test_no_finding_is_about_text_that_is_on_the_other_side(found):
     wrong = []
     for name, loud, before, after in found:

@@ -137,6 +137,7 @@ def kept(tmp_path_factory):
     return folder / "study"
 
 
+@pytest.mark.slow
 def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
     before = (kept / "variants/one/build.json").read_bytes()
     found = assay_many([kept], AssaySettings(sites=1), jobs=2)

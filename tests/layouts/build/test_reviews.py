@@ -151,6 +151,7 @@ def test_the_questions_follow_at_once(tmp_path):
     assert run(database, "reviews").rows == []
 
 
+@pytest.mark.slow
 def test_a_study_runs_on_a_persons_word_and_says_whose(tmp_path):
     study = make_study(
         tmp_path, variants={"flat": "baseline"}, trials=1, build={"gates": [DOUBTFUL]}
@@ -178,6 +179,7 @@ def adjudicated(database):
     return {name: row[name] for name in row if row[name] and name not in {"variant", "gate"}}
 
 
+@pytest.mark.slow
 def test_findings_are_counted_by_what_people_made_of_them(tmp_path):
     doubtful_build(tmp_path, f"{TWO}\nDrink water.\n", "all/brew")
     doubtful_build(tmp_path, SKILL.replace("Serve.", "Add no acid."), "all/sour")

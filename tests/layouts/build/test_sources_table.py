@@ -21,6 +21,7 @@ def test_the_table_of_the_packaged_examples(capsys):
     assert f"measured at rules {sources.rules_digest()}" in rest
 
 
+@pytest.mark.slow
 def test_a_source_that_does_not_pass_is_named_and_a_refused_one_is_no_verdict(tmp_path, capsys):
     for name, body in (("tiny", "Say hello.\n"), ("odd", "Say hello.\n")):
         (tmp_path / "task" / name).mkdir(parents=True)

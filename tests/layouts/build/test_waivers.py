@@ -123,6 +123,7 @@ def test_an_id_that_no_build_has_a_missing_reason_and_no_build_are_refused(tmp_p
     assert not (out / "reviews.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_the_command_tells_the_ids_and_what_the_verdict_is_then(tmp_path):
     build(tmp_path)
     listed = json.loads(call("waive", "out", "--json", cwd=tmp_path).stdout)
@@ -172,6 +173,7 @@ def test_tables_of_many_builds_tell_it_at_once(tmp_path):
     assert {row["waived"] for row in counts} == {2}
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_once_its_variant_is_accepted_and_says_by_whom(tmp_path):
     study = make_study(tmp_path, variants={"flat": "baseline"}, trials=1, build={"gates": [GATE]})
     source(tmp_path)

@@ -122,6 +122,7 @@ def test_the_file_of_every_event_has_a_row(tmp_path):
     assert ingested(prune=True) == {str(head): ("parsed", None)}
 
 
+@pytest.mark.slow
 def test_a_claimed_file_that_cannot_be_read_is_a_row_and_the_rest_goes_on(tmp_path):
     """One odd log in a folder fails only a strict ingest; a log that was named fails any."""
     logs = tmp_path / "logs"

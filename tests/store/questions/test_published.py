@@ -34,6 +34,7 @@ def by_condition(study, question, **params):
     return {row["condition"]: row for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "passes", "percent", "delta"),
     [("no-skill", 119, 29.0, -53), ("baseline", 172, 42.0, None), ("pd", 189, 46.1, 17)],

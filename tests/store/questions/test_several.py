@@ -33,6 +33,7 @@ def test_the_answers_are_one_table_with_the_study_first(place):
     assert [line.partition(",")[2] for line in lines] == alone + alone
 
 
+@pytest.mark.slow
 def test_a_questions_own_study_is_the_name_in_the_study_file(place):
     found = side_by_side({
         name: run(place / name / "study.duckdb", "setup") for name in ("one", "two")

@@ -109,6 +109,7 @@ def test_without_one_of_the_arms_a_task_is_unknown(tmp_path, arms, params, reaso
     assert None in (hard["without_trials"], hard["with_trials"])
 
 
+@pytest.mark.slow
 def test_a_condition_may_offer_the_source_by_its_path(tmp_path):
     """As it is on disk: a revision may be another text."""
     path = study(tmp_path, ("no-skill", "pd"))

@@ -62,6 +62,7 @@ def test_an_open_rate_is_of_the_runs_between_the_first_and_last_sight(two):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_version_that_stopped_being_opened_loses_its_open_rate(tmp_path):
     """v1 is opened by three of four, then by none of four; as v2 comes, whose those were is unknown."""
     opened = [logged(f"a{n}", n, None if n == 2 else "v1") for n in range(4)]
