@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.construction import build_once, sources_below, task_of
+from benchmarks.construction import build_once, sources_below
 from skilljuror.layouts.build.build import DEFAULT_VARIANTS
 
 ROOT = Path(__file__).parent.parent
@@ -86,11 +86,8 @@ def row(folder: Path, built: Sequence[Row], sources: Sequence[Path]) -> Row:
     for one in built:
         for variant, verdict in one.get("verdicts", {}).items():
             verdicts[variant][verdict] += 1
-    tasks = sum(task_of(source, folder) is not None for source in sources)
-    rules = {"the Skills of each task": tasks, "each folder with a SKILL.md": len(sources) - tasks}
     return {
         "set": _name(folder), "commit": _commit(folder, sources), "sources": len(sources),
-        "bundles": ", ".join(f"{rule} ({count})" for rule, count in rules.items() if count),
         "built": sum(one["error"] is None for one in built),
         "verdicts": {name: [counts[one] for one in VERDICTS] for name, counts in verdicts.items()},
         "reasons": {_short(one): why for one in built for why in [_why(one)] if why},
@@ -129,12 +126,10 @@ def _git(folder: Path, *words: str) -> str | None:
 
 def lines(rows: Sequence[Row], today: date) -> Iterator[str]:
     """The table as Markdown, what it rests on, and every source that does not pass."""
-    yield "| set | commit | bundles | built |" + "".join(
-        f" {variant} |" for variant in DEFAULT_VARIANTS
-    )
-    yield "|---" * (4 + len(DEFAULT_VARIANTS)) + "|"
+    yield "| set | commit | built |" + "".join(f" {variant} |" for variant in DEFAULT_VARIANTS)
+    yield "|---" * (3 + len(DEFAULT_VARIANTS)) + "|"
     for one in rows:
-        cells = [one["set"], one["commit"], one["bundles"], one["built"]]
+        cells = [one["set"], one["commit"], f"{one['built']} of {one['sources']}"]
         cells += [" / ".join(map(str, one["verdicts"][variant])) for variant in DEFAULT_VARIANTS]
         yield f"| {' | '.join(map(str, cells))} |"
     commit = _git(ROOT, "rev-parse", "--short=7", "HEAD") or "–"

@@ -19,8 +19,8 @@ FLOORS = (
 """The rooms, from the ground up: a room imports rooms before it, never one behind it."""
 
 LINES = {
-    "base": 4_875, "measures": 2_050, "skill": 2_260, "logs": 6_580, "events": 3_350, "audit": 7_810,
-    "harness": 4_755, "layouts": 6_050, "store": 4_020, "study": 4_950, "judge": 4_000,
+    "base": 4_970, "measures": 2_050, "skill": 2_260, "logs": 6_580, "events": 3_350, "audit": 7_810,
+    "harness": 4_755, "layouts": 6_050, "store": 4_025, "study": 4_950, "judge": 4_000,
     "report": 4_130, "review": 1_890, "cli": 2_925,
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""
@@ -36,6 +36,7 @@ OWNERS: dict[str, set[str]] = {
     "duckdb": {"store"},
     "regex": {"base", "study"},
     "ray": {"base"},
+    "fsspec": {"base"},
     "orjson": {"base", "logs", "measures"},
     "pandas": {"store", "report"},
     "numpy": {"measures"},
@@ -148,9 +149,9 @@ def test_no_mocks_and_no_vague_names():
 
 
 @pytest.mark.slow
-def test_four_broad_excepts():
+def test_five_broad_excepts():
     """A failed trial is a row, and so are a log that makes its parser fail and a trial whose agent left
-    what no reader was made for; and Ray raises a plain one where it does not start."""
+    what no reader was made for; Ray and object stores raise what they like."""
     broad = [
         path.name
         for path in MODULES
@@ -158,7 +159,7 @@ def test_four_broad_excepts():
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]
-    assert sorted(broad) == ["artifacts.py", "cluster.py", "read.py", "trial.py"]
+    assert sorted(broad) == ["artifacts.py", "cluster.py", "object_store.py", "read.py", "trial.py"]
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ import msgspec
 import orjson
 
 from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.object_store import address, is_file, paths_at
 from skilljuror.base.platforms import lock, sync
 
 if TYPE_CHECKING:
@@ -306,8 +307,8 @@ class StudyFolder:
 
     @classmethod
     def existing(cls, root: Path) -> "StudyFolder":
-        """Return an existing study folder. Raises StudyError."""
-        if not root.is_dir():
+        """Return an existing study folder, or one in an object store. Raises StudyError."""
+        if not (root.is_dir() or address(root)):
             why = "that is a file" if root.exists() else "the folder does not exist"
             raise StudyError(
                 f"no study at {str(root)!r}: {why}; name the folder that `skilljuror run` or"
@@ -327,7 +328,8 @@ class StudyFolder:
 
         Raises StudyError for shards of two splits, and for shards next to a database.
         """
-        names = [path.name for path in self.root.glob("*-of-*") if _SHARD.fullmatch(path.name)]
+        found = paths_at(self.root, "*-of-*")
+        names = [path.name for path in found if _SHARD.fullmatch(path.name)]
         splits = {int(name.rpartition("-")[2]) for name in names}
         if splits and len(splits) + self.database.is_file() > 1:
             raise StudyError(
@@ -344,7 +346,7 @@ class StudyFolder:
     @property
     def missing_shards(self) -> str:
         """Say which shards are missing; "" for none."""
-        lacking = [path for path in self.shards if not StudyFolder(path).database.is_file()]
+        lacking = [path for path in self.shards if not is_file(StudyFolder(path).database)]
         if not lacking:
             return ""
         numbers = ", ".join(path.name.partition("-")[0] for path in lacking)
@@ -356,6 +358,11 @@ class StudyFolder:
 
         Raises StudyError if one is missing; `partial` allows that, None means that the caller cannot.
         """
+        if partial is None and (url := address(self.root)):
+            raise StudyError(
+                f"only query, usage and open_study read {url!r}; copy it to a folder of this machine",
+                file=url,
+            )
         if not (shards := self.shards):
             return self.existing_database
         if not partial and (missing := self.missing_shards):
@@ -366,13 +373,17 @@ class StudyFolder:
     @property
     def existing_database(self) -> Path:
         """The DuckDB file. Raises StudyError if it does not exist."""
-        if self.database.is_file():
+        if is_file(self.database):
             return self.database
         if shards := self.shards:
             raise StudyError(
                 f"{str(self.root)!r} holds {len(shards)} shards, which only query, usage, report and show read as one;"
                 f" name one of them, such as {str(shards[0])!r}",
                 file=str(self.root),
+            )
+        if url := address(self.root):
+            raise StudyError(
+                f"no study at {url!r}: name what holds study.duckdb, or its shards", file=url
             )
         study, logs = str(self.root), "" if self.planned else " PATH"
         problem = f"has no database; create it with: skilljuror ingest{logs} --study {quote(study)}"

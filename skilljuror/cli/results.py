@@ -280,11 +280,12 @@ def _answers(
 
 def _remarks(study: Path, question: str, answer: Any) -> Iterator[str]:
     """The question's remarks on what is missing in the answer and how to get it."""
+    from skilljuror.base.object_store import address
     from skilljuror.store.questions import remarks_on
 
     yield from _missing(study)
     for words in remarks_on(question, answer):
-        yield words.replace("STUDY", shlex.quote(str(study)))
+        yield words.replace("STUDY", shlex.quote(address(study) or str(study)))
 
 
 def _missing(study: Path) -> list[str]:

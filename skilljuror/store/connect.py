@@ -5,6 +5,7 @@ There are no migrations: ingest regenerates a database of another schema from it
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import InUseError, QueryError, StoreError, UsageError
 from skilljuror.base.files import StudyFolder, sha256, write_atomic
+from skilljuror.base.object_store import address, filesystem, name_for_duckdb, paths_at
 from skilljuror.base.results import UptakeCategory
 from skilljuror.base.skill import CONTENT_KINDS
 from skilljuror.base.texts import PRICES, plain_model
@@ -157,10 +159,11 @@ SELECT key, once.shard FROM once JOIN last USING (key) WHERE once.shard <> last.
 
 
 def _shards_at(path: Path) -> list[Path]:
-    """Return the databases at the pattern of shards that `StudyFolder.readable` gives, by number; [] for one database."""
+    """Return the databases at the pattern of shards that `StudyFolder.readable` gives, by number; [] for one database of
+    this machine."""
     if not path.parent.name.startswith("*-of-"):
-        return []
-    found = path.parent.parent.glob(f"{path.parent.name}/{path.name}")
+        return [path] if address(path) else []
+    found = paths_at(path.parent.parent, f"{path.parent.name}/{path.name}")
     return sorted(found, key=lambda one: int(one.parent.name.partition("-")[0]))
 
 
@@ -168,10 +171,13 @@ def _shards_at(path: Path) -> list[Path]:
 def _attached(path: Path, shards: list[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory whose tables are views of the shards' tables; it is not locked yet."""
     unlocked = {name: value for name, value in _READ_ONLY.items() if name not in _LOCK}
-    spill = {"temp_directory": str(path.parent.parent / f"{path.name}.tmp")}
+    beside = Path(tempfile.gettempdir()) if address(path) else path.parent.parent
+    spill = {"temp_directory": str(beside / f"{path.name}.tmp")}
     with ExitStack() as stack:
         connection = stack.enter_context(duckdb.connect(":memory:", config={**unlocked, **spill}))
         connection.execute("ATTACH ':memory:' AS beside")
+        if address(path):
+            connection.register_filesystem(filesystem())
         for number, shard in enumerate(shards):
             name = quoted(stack.enter_context(_name_for_duckdb(shard)))
             with _opening(shard):
@@ -448,6 +454,9 @@ def _connected(
 def _name_for_duckdb(path: Path) -> Iterator[str]:
     """A name of the file in UTF-8, as DuckDB requires; a folder with another name is opened and
     replaced by its file descriptor."""
+    if address(path):
+        yield name_for_duckdb(path)
+        return
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -38,7 +38,7 @@ def rounded(value):
 
 def tables(study: Path) -> dict[str, list[str]]:
     """The rows of every table and view."""
-    with open_read(StudyFolder(study).readable()) as reader:
+    with open_read(StudyFolder(study).readable(partial=False)) as reader:
         return {
             name: sorted(repr(rounded(row)) for row in run(reader, f"SELECT * FROM {name}").rows)
             for (name,) in run(reader, TABLES).rows
@@ -48,7 +48,7 @@ def tables(study: Path) -> dict[str, list[str]]:
 def everything(study: Path) -> dict[str, list[str]]:
     """The rows of every table and view, and every answer in its order."""
     rows = tables(study)
-    with open_read(StudyFolder(study).readable()) as reader:
+    with open_read(StudyFolder(study).readable(partial=False)) as reader:
         answers = {
             f"question {one.name}": [repr(rounded(row)) for row in run(reader, one.name).rows]
             for one in catalog()
