@@ -232,13 +232,14 @@ def _task_blocks(checked: Any, proofs: Any) -> Iterator[Block]:
 
 def plan(
     study_file: StudyFile, pilot: Path | None = None, sd: float | None = None,
-    minutes: float | None = None, dollars: float | None = None, live: bool = False,
+    minutes: float | None = None, dollars: float | None = None, hourly: float | None = None,
+    live: bool = False,
 ) -> Answer:  # fmt: skip
     """Show a study's trials, power, time, cost, and what it needs, before it runs."""
     from skilljuror.report.forecast import Assumptions, forecast
 
     with working("plan"):
-        outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
+        outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars, hourly), live=live)
     return Answer(outlook, _plan_blocks(outlook))
 
 

@@ -45,6 +45,8 @@ class Assumptions(Struct, frozen=True):
     """Minutes of the agent for one trial."""
     dollars: float | None = None
     """US dollars for one trial."""
+    hourly: float | None = None
+    """US dollars for an hour of a hosted machine."""
 
 
 class Difference(Struct, frozen=True):
@@ -150,11 +152,13 @@ def forecast(
     }
     hours = sum(limits[trial.task] for trial in plan.trials) / 3600
     with _opened(pilot) as before:
+        time = _total(plan, "agent time", "minutes", given.minutes, before)
         figures = (
             *_effects(plan, given.sd, before),
             Figure("time limits, all trials", hours, "hours", "harness: timeout_sec and verifier_timeout_sec"),
-            _total(plan, "agent time", "minutes", given.minutes, before),
+            time,
             _total(plan, "cost", "dollars", given.dollars, before),
+            *_machines(given.hourly, time.value, hours),
         )  # fmt: skip
         if before and (cut := say("roots_shown", answers=before.answers)):
             notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
@@ -178,6 +182,17 @@ def forecast(
         requirements=requirements_of(plan, base, live=live),
         notes=tuple(notes),
     )
+
+
+def _machines(hourly: float | None, minutes: float | None, limit: float) -> Iterator[Figure]:
+    """Dollars for hosted machines, if their price is stated: by the agents' time, else at most, by the time limits."""
+    if hourly is None:
+        return
+    if minutes is None:
+        yield Figure("machines", hourly * limit, "dollars", "at most: --hourly × the time limits")
+    else:
+        source = "--hourly × agent time; setup and verifier come on top"
+        yield Figure("machines", hourly * minutes / 60, "dollars", source)
 
 
 @contextmanager

@@ -194,6 +194,16 @@ def test_what_is_stated_goes_first_and_says_so(study, pilot):
     assert all("stated: --" in figure.source for figure in (effect, time, cost))
 
 
+def test_hosted_machines_are_priced_by_the_agents_time_or_else_by_the_limits(study):
+    told = forecast(study, None, Assumptions(minutes=5, hourly=0.6)).figures[-1]
+    assert (told.name, told.unit) == ("machines", "dollars")
+    assert told.value == pytest.approx(0.6)
+    figures = {one.name: one for one in forecast(study, None, Assumptions(hourly=0.6)).figures}
+    limits = figures["time limits, all trials"].value or 0
+    assert figures["machines"].value == pytest.approx(0.6 * limits)
+    assert figures["machines"].source.startswith("at most")
+
+
 def test_one_task_can_find_nothing(tmp_path):
     effect = forecast(make_study(tmp_path), None, Assumptions(sd=10)).figures[0]
     assert (effect.value, effect.source) == (
