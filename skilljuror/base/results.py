@@ -271,6 +271,7 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     cache_read: int | None
     output: int | None
     reasoning: int | None
+    hour_write: int | None
     cost_usd: float | None
     compactions: int
     complete: bool

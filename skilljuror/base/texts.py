@@ -226,6 +226,10 @@ with (Path(__file__).parent / "prices.csv").open(encoding="utf-8") as _rows:
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
 
+HOUR_WRITE = 2
+"""Price of a token that a cache keeps for an hour, in prices of a plain input token (Anthropic, the only log that says so)."""
+
+
 def with_packaged(own: Iterable["ModelPrice"]) -> tuple[Price, ...]:
     """The packaged list, overridden by a study's own prices."""
     return (*PRICES, *(Price(**price.model_dump(mode="json")) for price in own))
@@ -260,6 +264,7 @@ def cost(usage: Usage, price: Price) -> float | str:
     return (
         price.input * usage.input
         + price.cache_write * (usage.cache_write or 0)
+        + (HOUR_WRITE * price.input - price.cache_write) * (usage.hour_write or 0)
         + price.cache_read * usage.cache_read
         + price.output * usage.output
     ) / 1e6

@@ -38,6 +38,8 @@ class Usage(Struct, frozen=True, gc=False):
     """Reasoning tokens, a part of output."""
     cost_usd: float | None = None
     """Cost stated in the log, US dollars."""
+    hour_write: int | None = None
+    """What of cache_write is kept for an hour, which costs more than five minutes; None if the log does not say."""
 
 
 class ToolResult(Struct, frozen=True, gc=False):

@@ -93,6 +93,7 @@ class UsageFields(Struct, frozen=True):
     output: str = ""
     reasoning: str = ""
     cost_usd: str = ""
+    hour_write: str = ""
     disjoint: bool = False
     """Whether input excludes cached and written tokens."""
     apart: bool = False
@@ -117,6 +118,7 @@ class UsageFields(Struct, frozen=True):
             output=output + (reasoning or 0) if self.apart and output is not None else output,
             reasoning=reasoning,
             cost_usd=None if self.free and not cost else cost,
+            hour_write=as_count(_stated(stated, self.hour_write)),
         )
 
 
@@ -146,6 +148,7 @@ USAGE = {
     "claude": UsageFields(
         "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
         "output_tokens_details.thinking_tokens", disjoint=True,
+        hour_write="cache_creation.ephemeral_1h_input_tokens",
     ),
     "claude model": UsageFields(
         "inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens", "",

@@ -8,6 +8,7 @@ from itertools import chain, compress
 from typing import get_args
 
 import orjson
+from msgspec.structs import replace
 
 from skilljuror.base.results import Measure, Price, TrialContext
 from skilljuror.base.texts import cost, price_of
@@ -124,9 +125,13 @@ def efficiency(context: TrialContext) -> Iterator[Measure]:
 
 def usage_of(trajectory: Trajectory) -> Usage | None:
     """Totals of the run: as logged, else the sum over the steps if every step has usage."""
-    if trajectory.usage is not None:
-        return trajectory.usage
     usages = [step.usage for step in trajectory.steps if step.usage is not None]
+    if logged := trajectory.usage:
+        written = sum(usage.cache_write or 0 for usage in usages)
+        if logged.cache_write and written and logged.hour_write is None:  # divided as in the steps
+            share = sum(usage.hour_write or 0 for usage in usages) / written
+            return replace(logged, hour_write=round(share * logged.cache_write))
+        return logged
     if not usages or len(usages) < len(trajectory.steps):
         return None
     return _total_of(usages)
@@ -142,7 +147,7 @@ def _total_of(usages: list[Usage]) -> Usage:
             sums[name] = min(known)
         else:
             sums[name] = sum(known) if len(known) == len(values) else None
-    return Usage(**sums)
+    return Usage(**sums, hour_write=sum(usage.hour_write or 0 for usage in usages))
 
 
 def _log_minutes(trajectory: Trajectory) -> ValueOrReason:

@@ -94,6 +94,7 @@ def trajectory_row(
         cache_read=usage.cache_read,
         output=usage.output,
         reasoning=usage.reasoning,
+        hour_write=usage.hour_write,
         cost_usd=usage.cost_usd,
         compactions=len(trajectory.compactions),
         complete=trajectory.complete,

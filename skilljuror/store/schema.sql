@@ -476,6 +476,7 @@ CREATE TABLE trajectories (
     cache_read BIGINT,  -- Input tokens read from a cache.
     output BIGINT,  -- Output tokens, including reasoning.
     reasoning BIGINT,  -- Reasoning tokens.
+    hour_write BIGINT,  -- What of cache_write is kept for an hour, at twice the price of input; null if the log does not say.
     cost_usd DOUBLE,  -- Cost as reported by the log, US dollars.
     compactions INTEGER NOT NULL,  -- Compactions of the context.
     complete BOOLEAN NOT NULL,  -- False if the log is truncated.

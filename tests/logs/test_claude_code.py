@@ -28,7 +28,8 @@ from tests.support.claude_logs import (
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_class_that_one_record_of_a_message_leaves_out_is_not_lost(tmp_path, reverse):
     usages = [
-        {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500, "output_tokens": 1},
+        {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500, "output_tokens": 1,
+         "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 30}},
         {"input_tokens": 3, "cache_creation_input_tokens": None, "output_tokens": 90},
     ]  # fmt: skip
     if reverse:
@@ -38,7 +39,7 @@ def test_a_class_that_one_record_of_a_message_leaves_out_is_not_lost(tmp_path, r
         for n, usage in enumerate(usages, 2)
     ]
     run = parsed(tmp_path, user(1, "hi"), *rows)
-    assert run.usage == Usage(input=3, cache_write=40, cache_read=500, output=90)
+    assert run.usage == Usage(input=3, cache_write=40, cache_read=500, output=90, hour_write=30)
 
 
 def test_what_the_harness_kept_of_one_result_is_not_told_of_another(tmp_path):

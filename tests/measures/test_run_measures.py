@@ -137,6 +137,20 @@ def test_split_display_and_cost(total, write, read, out, fresh, shown, usd):
     assert rows["cost_usd", ""].value == pytest.approx(usd)
 
 
+@pytest.mark.parametrize(
+    ("usage", "steps"),
+    [
+        (Usage(3, 11_250, 73_808, 11, hour_write=11_250), ()),
+        (None, (step(1, usage=Usage(3, 11_250, 73_808, 11, hour_write=11_250)),)),
+        (Usage(3, 11_250, 73_808, 11), (step(1, usage=Usage(1, 7_810, 9, 9, hour_write=7_810)),)),
+    ],
+    ids=["stated", "summed", "stated without, divided as in the steps"],
+)
+def test_what_a_cache_keeps_for_an_hour_costs_twice_the_input(usage, steps):
+    rows = efficiency(usage, steps, model="claude-opus-4-6")
+    assert rows["cost_usd", ""].value == pytest.approx(0.149694)  # 5, 10, 0.5 and 25 dollars
+
+
 def test_more_cached_tokens_than_input_leave_the_input_unknown():
     part, whole = (
         Usage(input=-300, cache_read=800, output=10),

@@ -185,7 +185,7 @@ def _trajectory(key: str, trial: str | None, steps: int, fields: dict[str, Any])
         "session": key, "agent": "invented", "agent_version": "1", "model": "none",
         "started_at": 1_767_323_045.0, "finished_at": 1_767_323_405.0, "steps": steps,
         "sub_agents": 0, "sub_steps": 0, "inherited_steps": 0, "input": 10, "cache_write": 0, "cache_read": 5,
-        "output": 3, "reasoning": 1, "cost_usd": None, "compactions": 0, "complete": True,
+        "output": 3, "reasoning": 1, "hour_write": None, "cost_usd": None, "compactions": 0, "complete": True,
         "skipped_records": 0,
     }  # fmt: skip
     traits = traits_of(fields.get("agent"))
