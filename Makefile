@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources revisions drift same rooms labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test hidden check slow docker live newest oracle bench layout sources revisions drift same rooms labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -54,13 +54,15 @@ docker: $(STAMP) harbor ## trials in real Docker, up to 40 minutes; SKILLSBENCH=
 	  eval "$$env"; $(BIN)/pytest -m docker -rA --no-header -p no:cacheprovider $(if $(ONLY),-k "$(ONLY)"); told=$$?; \
 	  docker system df; $(BIN)/python -m tests.support.docker_engine stop .docker; exit $$told
 
-# Real agents: at pinned versions, which must pass, and at the newest, whose failures are only shown.
+# Real agents at pinned versions, which must pass.
 .live/.installed: $(STAMP) skilljuror/harness/agents.yaml
 	$(BIN)/python -m tests.support.live_install pinned
 	@touch $@
 
 live: $(STAMP) harbor .live/.installed ## real agents (2 GB, once) in studies, against a scripted model on this machine
 	$(BIN)/pytest -m live -rA --no-header
+
+newest: $(STAMP) harbor ## the same at the newest versions, of which failures are only shown
 	@$(BIN)/python -m tests.support.live_install newest
 	@LIVE_AGENTS=.live-newest timeout 900 $(BIN)/pytest -m live -rA --no-header --tb=short || \
 	  echo "not fatal: the newest versions failed where FAILED names an agent and its version"

@@ -13,7 +13,7 @@ from tests.support.model_server import Step, shell
 from tests.support.places import ROOT
 
 PINNED, NEWEST = ".live", ".live-newest"
-"""Folders that `make live` installs programs into, at the first version of `TRIED` and at the newest."""
+"""Folders that `make live` and `make newest` install programs into, at the first version of `TRIED` and at the newest."""
 LIVE = ROOT / os.environ.get("LIVE_AGENTS", PINNED)
 """The folder whose programs are tried."""
 
