@@ -112,8 +112,11 @@ class TracingJudge:
         """Yield one verdict per counted event, in order; linear in the text of the trajectory."""
         rubric = load_rubric()
         shown = ShownText(trajectory, events, manifest)
+        users = {event.agent for event in events if event.counts}
         runs = {
-            agent: AgentTrace(trajectory, agent, shown, rubric) for agent in agents_of(trajectory)
+            agent: AgentTrace(trajectory, agent, shown, rubric)
+            for agent in agents_of(trajectory)
+            if agent in users
         }
         for i, event in enumerate(events):
             if not event.counts:
