@@ -20,8 +20,6 @@ DECISIVE_WEIGHT = 3
 """Weight of a feature that proves a use without a second one."""
 PHRASE_WORDS = 4
 """Words of a phrase."""
-SHORTEST_PHRASE = 2
-"""Words of the shortest phrase that a source can offer."""
 LONGEST_COMMAND = 60
 """Maximum words of a command to search."""
 CACHED_LINES, CACHED_LINE_CHARS = 1 << 14, 300
@@ -69,7 +67,7 @@ STOP_WORDS = frozenset(
 
 def tokenize(line: str) -> list[str]:
     """Return the lower-case words of a line; in scripts without spaces every character is one."""
-    return _WORD.findall(line.lower())
+    return (_ASCII_WORD if line.isascii() else _WORD).findall(line.lower())
 
 
 def content_words(words: Iterable[str]) -> int:
@@ -88,6 +86,7 @@ _SETTING = re.compile(
     rf"(?:(?<![\w-])({_NAME})(?: \([^()\n]{{0,30}}\))?{_MARK}(?:: ?[A-Za-z]\w{{0,20}} ?(?==))? ?(?::=|[:=|]| is){_MARK}"
     rf"|(?<!\S)--([A-Za-z][\w-]*)=?) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
 )
+_SEPARATOR = re.compile(r"[:=|]| is")
 _NAME_HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUALIFIERS = frozenset({"for", "in", "at", "per", "by", "on", "when", "if", "with", "from"})
@@ -468,8 +467,8 @@ class FeatureIndex:
         """(source, feature) -> the first line of the source with it."""
         self._vocabulary: set[str] = set()
         """First words of all features: a line without any of them has only numbers."""
-        self._phrases: set[tuple[str, str]] = set()
-        """First two words of the phrases."""
+        self._phrases: dict[tuple[str, str], list[str]] = {}
+        """First two words of phrases -> these, each between spaces."""
         self._names: set[str | tuple[str, str]] = set()
         """First two words of the names, or the only one: a line without any of them has no name."""
         self._programs: set[str] = set()
@@ -481,8 +480,8 @@ class FeatureIndex:
         """Values of the settings: a number in one spelling, or the first word."""
         self._setting_words: set[str] = set()
         """Last words of their names."""
-        self._token_hits: dict[str, tuple[str, ...]] = {}
-        """Token -> the features in it; texts repeat their tokens."""
+        self._plain: set[str] = set()
+        """Tokens without any feature; texts repeat their tokens."""
         self._line_hits: dict[str, tuple[str, ...]] = {}
         """Line -> the features on it; texts of a run repeat their lines."""
 
@@ -520,7 +519,7 @@ class FeatureIndex:
             self._index(feature)
 
     def _index(self, feature: str) -> None:
-        self._token_hits.clear()
+        self._plain.clear()
         self._line_hits.clear()
         if feature.startswith("#"):
             self._has_numbers |= is_number(feature)
@@ -537,7 +536,7 @@ class FeatureIndex:
             self._setting_values.add(value_of(feature))
             self._setting_words.add(feature.rpartition("=")[0].split()[-1])
         elif " " in feature:
-            self._phrases.add((words[0], words[1]))
+            self._phrases.setdefault((words[0], words[1]), []).append(f" {feature} ")
         else:
             self._names.add((words[0], words[1]) if len(words) > 1 else "".join(words))
 
@@ -572,11 +571,13 @@ class FeatureIndex:
         words = tokenize(line)
         if "#" in line and (title := heading(line, words)) in self.weights:
             yield title
+        if pairs := self._phrases.keys() & pairwise(words):
+            text = f" {' '.join(words)} "
+            phrases = chain.from_iterable(self._phrases[pair] for pair in pairs)
+            yield from (phrase[1:-1] for phrase in phrases if phrase in text)
         if not self._vocabulary.isdisjoint(words):
-            if not self._phrases.isdisjoint(pairwise(words)):
-                yield from self._phrases_in(words)
             if self._may_name(line, words):
-                for token in tokens_of(line):
+                for token in (each for each in tokens_of(line) if each not in self._plain):
                     yield from self._in_token(token)
             if not self._program_words.isdisjoint(words):
                 yield from commands_on(line, self.weights, self._programs)
@@ -595,7 +596,7 @@ class FeatureIndex:
             has_value = has_value or any(
                 f"{float(number.replace(',', '')):g}" in self._setting_values for number in written
             )
-        if has_value and self._may_set(line):
+        if has_value and self._may_set(line, words):
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
 
     def _may_name(self, line: str, words: Sequence[str]) -> bool:
@@ -605,28 +606,20 @@ class FeatureIndex:
         names = self._names
         return not (names.isdisjoint(words) and names.isdisjoint(pairwise(words))) or "" in names
 
-    def _may_set(self, line: str) -> bool:
+    def _may_set(self, line: str, words: list[str]) -> bool:
         """Whether a line has a word of the name of a setting, as `settings` divides names."""
         if "--" in line or not line.isascii():
             return True
-        text = _NAME_HUMP.sub(r"\1 \2", line).lower().replace("_", " ")
-        return not self._setting_words.isdisjoint(tokenize(text))
+        if not self._setting_words.isdisjoint(words):
+            return bool(_SEPARATOR.search(line))
+        apart = _NAME_HUMP.sub(r"\1 \2", line).lower().replace("_", " ")
+        return bool(_SEPARATOR.search(line)) and not self._setting_words.isdisjoint(tokenize(apart))
 
-    def _phrases_in(self, words: list[str]) -> Iterator[str]:
-        for i, pair in enumerate(pairwise(words)):
-            for length in range(SHORTEST_PHRASE, PHRASE_WORDS + 1) if pair in self._phrases else ():
-                phrase = " ".join(words[i : i + length])
-                if phrase in self.weights:
-                    yield phrase
-
-    def _in_token(self, token: str) -> tuple[str, ...]:
-        if token.isalpha() and token.islower():
-            return ()
-        hits = self._token_hits.get(token)
-        if hits is None:
-            words = tokenize(token)
-            known = not self._vocabulary.isdisjoint(words) and self._may_name(token, words)
-            features = _features_of_token(token, self._skipped) if known else ()
-            hits = tuple(feature for feature in features if feature in self.weights)
-            self._token_hits[token] = hits
+    def _in_token(self, token: str) -> list[str]:
+        words = tokenize(token)
+        known = not self._vocabulary.isdisjoint(words) and self._may_name(token, words)
+        features = _features_of_token(token, self._skipped) if known else ()
+        hits = [feature for feature in features if feature in self.weights]
+        if not hits:
+            self._plain.add(token)
         return hits

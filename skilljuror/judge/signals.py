@@ -287,8 +287,8 @@ class FieldPassages:
         """The names of passages among the words of a text."""
         if not self._passages:
             return set()
-        words = {word.lower().replace("-", "_") for word in _JOINT.findall("\n".join(lines))}
-        return self._by_value.keys() & words
+        words = set(_JOINT.findall("\n".join(lines)))
+        return self._by_value.keys() & {word.lower().replace("-", "_") for word in words}
 
     def _candidates(self, names: Set[str]) -> list[str]:
         """Passages with enough of the names, found by names of few passages."""
