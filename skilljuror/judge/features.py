@@ -471,6 +471,8 @@ class FeatureIndex:
         """First two words of phrases -> these, each between spaces."""
         self._names: set[str | tuple[str, str]] = set()
         """First two words of the names, or the only one: a line without any of them has no name."""
+        self._flags: set[str] = set()
+        """Flags of one word."""
         self._programs: set[str] = set()
         """Programs of the commands."""
         self._program_words: set[str] = set()
@@ -479,7 +481,7 @@ class FeatureIndex:
         self._setting_values: set[str] = set()
         """Values of the settings: a number in one spelling, or the first word."""
         self._setting_words: set[str] = set()
-        """Last words of their names."""
+        """The longest word of each name."""
         self._plain: set[str] = set()
         """Tokens without any feature; texts repeat their tokens."""
         self._line_hits: dict[str, tuple[str, ...]] = {}
@@ -534,9 +536,11 @@ class FeatureIndex:
         self._vocabulary.update(words[:1])
         if "=" in feature and not feature.startswith(ENTRY_PREFIX):
             self._setting_values.add(value_of(feature))
-            self._setting_words.add(feature.rpartition("=")[0].split()[-1])
+            self._setting_words.add(max(feature.rpartition("=")[0].split(), key=len))
         elif " " in feature:
             self._phrases.setdefault((words[0], words[1]), []).append(f" {feature} ")
+        elif feature.startswith("--") and len(words) == 1:
+            self._flags.add(words[0])
         else:
             self._names.add((words[0], words[1]) if len(words) > 1 else "".join(words))
 
@@ -603,8 +607,10 @@ class FeatureIndex:
         """Whether a line has the first words of a name. Names are ASCII, and may touch other letters."""
         if not line.isascii():
             words = [word.lower() for word in _ASCII_WORD.findall(line)]
-        names = self._names
-        return not (names.isdisjoint(words) and names.isdisjoint(pairwise(words))) or "" in names
+        if self._names.isdisjoint(words) and self._names.isdisjoint(pairwise(words)):
+            is_flag = "--" in line and not self._flags.isdisjoint(words)
+            return is_flag or "" in self._names
+        return True
 
     def _may_set(self, line: str, words: list[str]) -> bool:
         """Whether a line has a word of the name of a setting, as `settings` divides names."""
