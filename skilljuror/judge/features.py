@@ -32,19 +32,16 @@ WeightedFeature = tuple[str, int]
 """(feature, weight)."""
 
 
-def cached_by_line(function: Callable[..., Iterable[Found]]) -> Callable[..., tuple[Found, ...]]:
+def cached_by_line(function: Callable[..., Iterable[Found]]) -> Callable[..., Iterable[Found]]:
     """Cache what a function finds on short lines."""
 
-    def found(line: str, *rest: Hashable) -> tuple[Found, ...]:
-        return tuple(function(line, *rest))
-
-    cached = lru_cache(maxsize=CACHED_LINES)(found)
+    cached = lru_cache(maxsize=CACHED_LINES)(lambda *given: tuple(function(*given)))
 
     @wraps(function)
-    def find(line: str, *rest: Hashable) -> tuple[Found, ...]:
-        return (cached if len(line) <= CACHED_LINE_CHARS else found)(line, *rest)
+    def found(line: str, *rest: Hashable) -> Iterable[Found]:
+        return (cached if len(line) <= CACHED_LINE_CHARS else function)(line, *rest)
 
-    return find
+    return found
 
 
 # Words.
@@ -86,7 +83,7 @@ _SETTING = re.compile(
     rf"(?:(?<![\w-])({_NAME})(?: \([^()\n]{{0,30}}\))?{_MARK}(?:: ?[A-Za-z]\w{{0,20}} ?(?==))? ?(?::=|[:=|]| is){_MARK}"
     rf"|(?<!\S)--([A-Za-z][\w-]*)=?) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
 )
-_SEPARATOR = re.compile(r"[:=|]| is")
+_SEPARATOR = re.compile(r"[:=|]| is|--")
 _NAME_HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUALIFIERS = frozenset({"for", "in", "at", "per", "by", "on", "when", "if", "with", "from"})
@@ -321,13 +318,6 @@ def tokens_of(line: str) -> list[str]:
     return _TOKEN.findall(line)
 
 
-def _features_of_token(token: str, common: frozenset[str]) -> Iterator[str]:
-    """Every feature by which one token can be recognised."""
-    yield from (feature for feature, _ in _name_features(token, common))
-    if "/" in token or "." in token:
-        yield from entry_features(token)
-
-
 def _name_features(token: str, common: frozenset[str]) -> Iterator[WeightedFeature]:
     name = token.rstrip(_TRAILING)
     first, dot, _ = name.lower().partition(".")
@@ -470,9 +460,7 @@ class FeatureIndex:
         self._phrases: dict[tuple[str, str], list[str]] = {}
         """First two words of phrases -> these, each between spaces."""
         self._names: set[str | tuple[str, str]] = set()
-        """First two words of the names, or the only one: a line without any of them has no name."""
-        self._flags: set[str] = set()
-        """Flags of one word."""
+        """First two words of the names, or the only one, with -- of a flag: a line without any has no name."""
         self._programs: set[str] = set()
         """Programs of the commands."""
         self._program_words: set[str] = set()
@@ -539,10 +527,10 @@ class FeatureIndex:
             self._setting_words.add(max(feature.rpartition("=")[0].split(), key=len))
         elif " " in feature:
             self._phrases.setdefault((words[0], words[1]), []).append(f" {feature} ")
-        elif feature.startswith("--") and len(words) == 1:
-            self._flags.add(words[0])
+        elif len(words) > 1:
+            self._names.add((words[0], words[1]))
         else:
-            self._names.add((words[0], words[1]) if len(words) > 1 else "".join(words))
+            self._names.update(["--" * feature.startswith("--") + word for word in words] or [""])
 
     def quote(self, source: Hashable, feature: str) -> str:
         """Return the first line of a source with a feature; "" if there is none."""
@@ -577,55 +565,45 @@ class FeatureIndex:
             yield title
         if pairs := self._phrases.keys() & pairwise(words):
             text = f" {' '.join(words)} "
-            phrases = chain.from_iterable(self._phrases[pair] for pair in pairs)
-            yield from (phrase[1:-1] for phrase in phrases if phrase in text)
-        if not self._vocabulary.isdisjoint(words):
-            if self._may_name(line, words):
-                for token in (each for each in tokens_of(line) if each not in self._plain):
-                    yield from self._in_token(token)
-            if not self._program_words.isdisjoint(words):
-                yield from commands_on(line, self.weights, self._programs)
+            yield from (each[1:-1] for key in pairs for each in self._phrases[key] if each in text)
+        if not self._vocabulary.isdisjoint(words) and self._may_name(line, words):
+            for token in (each for each in tokens_of(line) if each not in self._plain):
+                yield from self._in_token(token)
+        if not self._program_words.isdisjoint(words):
+            yield from commands_on(line, self.weights, self._programs)
         has_value = not self._setting_values.isdisjoint(words)
         if (self._has_numbers or self._setting_values) and _DIGIT.search(line):
             written = numbers(line)
-            known = [
-                name
-                for number in written
-                for name, _ in number_features(number)
-                if name in self.weights
-            ]
+            features = chain.from_iterable(map(number_features, written))
+            known = [name for name, _ in features if name in self.weights]
             yield from known
             named = (f"{name} {word}" for name in known for word in company(line))
             yield from (name for name in named if name in self.weights)
-            has_value = has_value or any(
-                f"{float(number.replace(',', '')):g}" in self._setting_values for number in written
-            )
-        if has_value and self._may_set(line, words):
+            values = (f"{float(number.replace(',', '')):g}" for number in written)
+            has_value = has_value or not self._setting_values.isdisjoint(values)
+        if has_value and _SEPARATOR.search(line) and self._may_set(line):
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
 
     def _may_name(self, line: str, words: Sequence[str]) -> bool:
         """Whether a line has the first words of a name. Names are ASCII, and may touch other letters."""
         if not line.isascii():
             words = [word.lower() for word in _ASCII_WORD.findall(line)]
-        if self._names.isdisjoint(words) and self._names.isdisjoint(pairwise(words)):
-            is_flag = "--" in line and not self._flags.isdisjoint(words)
-            return is_flag or "" in self._names
-        return True
+        if "--" in line:
+            words = [*words, *(f"--{word}" for word in words)]
+        names = self._names
+        return not (names.isdisjoint(words) and names.isdisjoint(pairwise(words))) or "" in names
 
-    def _may_set(self, line: str, words: list[str]) -> bool:
+    def _may_set(self, line: str) -> bool:
         """Whether a line has a word of the name of a setting, as `settings` divides names."""
-        if "--" in line or not line.isascii():
-            return True
-        if not self._setting_words.isdisjoint(words):
-            return bool(_SEPARATOR.search(line))
-        apart = _NAME_HUMP.sub(r"\1 \2", line).lower().replace("_", " ")
-        return bool(_SEPARATOR.search(line)) and not self._setting_words.isdisjoint(tokenize(apart))
+        words = tokenize(_NAME_HUMP.sub(r"\1 \2", line).replace("_", " "))
+        return "--" in line or not line.isascii() or not self._setting_words.isdisjoint(words)
 
     def _in_token(self, token: str) -> list[str]:
         words = tokenize(token)
         known = not self._vocabulary.isdisjoint(words) and self._may_name(token, words)
-        features = _features_of_token(token, self._skipped) if known else ()
-        hits = [feature for feature in features if feature in self.weights]
+        names = dict(_name_features(token, self._skipped)) if known else {}
+        entries = entry_features(token) if known else ()
+        hits = [feature for feature in (*names, *entries) if feature in self.weights]
         if not hits:
             self._plain.add(token)
         return hits

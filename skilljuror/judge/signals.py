@@ -133,7 +133,6 @@ _FIELD = re.compile(
 )
 _HEAD = re.compile(rf"[\s|\"]*{_NAME}[ \"]*(?:[,|\t][ \"]*{_NAME}[ \"]*){{2,}}[|\s]*")
 _NAMES = re.compile(_NAME)
-_JOINT = re.compile(r"[A-Za-z][\w-]+")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 
 Passage = dict[str, str]
@@ -287,7 +286,7 @@ class FieldPassages:
         """The names of passages among the words of a text."""
         if not self._passages:
             return set()
-        words = set(_JOINT.findall("\n".join(lines)))
+        words = set(_NAMES.findall("\n".join(lines)))
         return self._by_value.keys() & {word.lower().replace("-", "_") for word in words}
 
     def _candidates(self, names: Set[str]) -> list[str]:

@@ -22,14 +22,7 @@ from skilljuror.base.results import UnitUse, Verdict
 from skilljuror.base.review import LabelSample, SampledUse
 from skilljuror.base.skill import CONTENT_KINDS, MappedUnit
 from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
-from skilljuror.base.workers import (
-    Listener,
-    Progress,
-    infrequent_gc,
-    map_unordered,
-    silent,
-    workers_for,
-)
+from skilljuror.base.workers import Listener, Progress, map_unordered, silent, workers_for
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import units_by_resource
 from skilljuror.judge import JUDGES, Judge
@@ -172,14 +165,14 @@ def judge_study(
         held = {name for name, digest in before.items() if inputs.get(name) == digest}
         held.update(name for name, _ in unread)
         used = {str(row[0]) for row in store.rows("SELECT DISTINCT run FROM uses")}
-        unused = logged.keys() - held - used  # nothing to judge
+        unused = logged.keys() - held - used
         store.put_judged(label, {name: inputs.get(name) for name in unused}, ())
     held |= unused
     work = [
         JudgeJob(study, name, judge, logged.get(name), quotes) for name in names if name not in held
     ]
     done = 0
-    for batch in batches(_judged(work, jobs)):
+    for batch in batches(map_unordered(judge_one, work, workers_for(work, jobs))):
         read = [(job.name, judged) for job, judged in batch if judged.problem is None]
         verdicts = [verdict for _, judged in read for verdict in judged.verdicts]
         uses = [use for _, judged in read for use in judged.uses]
@@ -189,11 +182,6 @@ def judge_study(
         done += len(batch)
         progress(Progress("judge", done, len(work), batch[-1][0].name))
     return summary_of(database, label, len(names), sorted(unread))
-
-
-def _judged(work: Sequence[JudgeJob], jobs: int) -> Iterator[tuple[JudgeJob, JudgedTrajectory]]:
-    with infrequent_gc():
-        yield from map_unordered(judge_one, work, workers_for(work, jobs))
 
 
 def groups_of(
