@@ -11,30 +11,44 @@ Extraction is line by line and linear in the text.
 """
 
 import re
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache, wraps
 from itertools import chain, pairwise
+from typing import TypeVar
 
 DECISIVE_WEIGHT = 3
 """Weight of a feature that proves a use without a second one."""
 PHRASE_WORDS = 4
 """Words of a phrase."""
-SHORTEST_PHRASE = 2
-"""Words of the shortest phrase that a source can offer."""
 LONGEST_COMMAND = 60
 """Maximum words of a command to search."""
-CACHED_LINE_CHARS = 300
-"""Characters of the longest line whose features are cached: many runs open the same resources."""
+CACHED_LINES, CACHED_LINE_CHARS = 1 << 14, 300
+"""Lines whose features are cached, each of at most so many characters: runs repeat them, and open the same resources."""
 ENTRY_PREFIX, HEADING_PREFIX, COMMAND_PREFIX, FIELDS_PREFIX = "name:", "## ", "$ ", "together "
 """Prefixes of the features of an entry of a listing, a heading, a command, and fields that occur together."""
 
+Found = TypeVar("Found")
 WeightedFeature = tuple[str, int]
 """(feature, weight)."""
+
+
+def cached_by_line(function: Callable[..., Iterable[Found]]) -> Callable[..., Iterable[Found]]:
+    """Cache what a function finds on short lines."""
+
+    cached = lru_cache(maxsize=CACHED_LINES)(lambda *given: tuple(function(*given)))
+
+    @wraps(function)
+    def found(line: str, *rest: Hashable) -> Iterable[Found]:
+        return (cached if len(line) <= CACHED_LINE_CHARS else function)(line, *rest)
+
+    return found
+
 
 # Words.
 
 _SPACELESS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
 STOP_WORDS = frozenset(
     """
     a about after again all also an and any are as at be because been before being both but by can could did do does
@@ -50,7 +64,7 @@ STOP_WORDS = frozenset(
 
 def tokenize(line: str) -> list[str]:
     """Return the lower-case words of a line; in scripts without spaces every character is one."""
-    return _WORD.findall(line.lower())
+    return (_ASCII_WORD if line.isascii() else _WORD).findall(line.lower())
 
 
 def content_words(words: Iterable[str]) -> int:
@@ -69,6 +83,7 @@ _SETTING = re.compile(
     rf"(?:(?<![\w-])({_NAME})(?: \([^()\n]{{0,30}}\))?{_MARK}(?:: ?[A-Za-z]\w{{0,20}} ?(?==))? ?(?::=|[:=|]| is){_MARK}"
     rf"|(?<!\S)--([A-Za-z][\w-]*)=?) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
 )
+_SEPARATOR = re.compile(r"[:=|]| is|--")
 _NAME_HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUALIFIERS = frozenset({"for", "in", "at", "per", "by", "on", "when", "if", "with", "from"})
@@ -76,6 +91,7 @@ _RULER = re.compile(r"\|?(?:\s*+:?-{2,}+:?\s*+(?:\||$))+$")
 _CELL = re.compile(r"-?\d+(?:\.\d+)?(?![\w.])|[A-Za-z][\w-]*$")
 
 
+@cached_by_line
 def settings(line: str) -> Iterator[WeightedFeature]:
     """Yield every name with its value on a line; a qualified name also by its head.
 
@@ -111,15 +127,13 @@ def with_table_settings(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, 
     heads: list[str] = []
     row_before: list[str] = []
     for line in lines:
-        cells = (
-            [cell.strip(" \t`*\"'") for cell in line.strip().strip("|").split("|")]
-            if "|" in line
-            else []
-        )
-        if cells and _RULER.match(line.strip()):
+        if "|" not in line:
+            heads = row_before = []
+            yield line, ()
+            continue
+        cells = [cell.strip(" \t`*\"'") for cell in line.strip().strip("|").split("|")]
+        if _RULER.match(line.strip()):
             heads, cells = row_before, []
-        elif not cells:
-            heads = []
         row_before = cells
         values = ((head, _CELL.match(cell)) for head, cell in zip(heads, cells, strict=False))
         yield line, tuple(f"{head}: {value.group()}" for head, value in values if head and value)
@@ -210,6 +224,7 @@ _TRAILING = ".:/+-\\@%"
 _TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
 _UNIT = r"(?:%|[kKMG]?[bB]|[kmcn]?m|px|ms|kg|s|x)"
 _NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?(?:[eE][+-]?\d+)?){_UNIT}?(?![\w])")
+_DIGIT = re.compile(r"\d")
 _PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
@@ -222,21 +237,12 @@ _COMPANY_CHARS = 300
 _HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
 
 
-def features_of(line: str, code: bool, common: frozenset[str]) -> Iterable[WeightedFeature]:
-    """Return (feature, weight) of everything by which a line can be recognised later.
+@cached_by_line
+def features_of(line: str, code: bool, common: frozenset[str]) -> Iterator[WeightedFeature]:
+    """Yield (feature, weight) of everything by which a line can be recognised later.
 
     In `code`, a short line is a phrase as well; `common` are common tokens, in lower case, and values.
     """
-    short = len(line) <= CACHED_LINE_CHARS
-    return _cached_features(line, code, common) if short else _extract(line, code, common)
-
-
-@lru_cache(maxsize=1 << 13)
-def _cached_features(line: str, code: bool, common: frozenset[str]) -> tuple[WeightedFeature, ...]:
-    return tuple(_extract(line, code, common))
-
-
-def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[WeightedFeature]:
     words = tokenize(line)
     meaningful = _meaningful(words, common_word_pairs(common))
     for i in range(len(words) - PHRASE_WORDS + 1):
@@ -310,13 +316,6 @@ def company(line: str) -> list[str]:
 def tokens_of(line: str) -> list[str]:
     """Return the tokens of a line as written, each a word, path, flag or number."""
     return _TOKEN.findall(line)
-
-
-def _features_of_token(token: str, common: frozenset[str]) -> Iterator[str]:
-    """Every feature by which one token can be recognised."""
-    yield from (feature for feature, _ in _name_features(token, common))
-    if "/" in token or "." in token:
-        yield from entry_features(token)
 
 
 def _name_features(token: str, common: frozenset[str]) -> Iterator[WeightedFeature]:
@@ -456,10 +455,12 @@ class FeatureIndex:
         """Tokens to skip in a search."""
         self._quotes: dict[tuple[Hashable, str], str] = {}
         """(source, feature) -> the first line of the source with it."""
-        self._first_words: set[str] = set()
-        """First words of the phrases."""
         self._vocabulary: set[str] = set()
-        """First words of all features: a line without any of them has no feature."""
+        """First words of all features: a line without any of them has only numbers."""
+        self._phrases: dict[tuple[str, str], list[str]] = {}
+        """First two words of phrases -> these, each between spaces."""
+        self._names: set[str | tuple[str, str]] = set()
+        """First two words of the names, or the only one, with -- of a flag: a line without any has no name."""
         self._programs: set[str] = set()
         """Programs of the commands."""
         self._program_words: set[str] = set()
@@ -467,8 +468,10 @@ class FeatureIndex:
         self._has_numbers = False
         self._setting_values: set[str] = set()
         """Values of the settings: a number in one spelling, or the first word."""
-        self._token_hits: dict[str, tuple[str, ...]] = {}
-        """Token -> the features in it; texts repeat their tokens."""
+        self._setting_words: set[str] = set()
+        """The longest word of each name."""
+        self._plain: set[str] = set()
+        """Tokens without any feature; texts repeat their tokens."""
         self._line_hits: dict[str, tuple[str, ...]] = {}
         """Line -> the features on it; texts of a run repeat their lines."""
 
@@ -506,10 +509,10 @@ class FeatureIndex:
             self._index(feature)
 
     def _index(self, feature: str) -> None:
-        self._token_hits.clear()
+        self._plain.clear()
         self._line_hits.clear()
         if feature.startswith("#"):
-            self._has_numbers = True
+            self._has_numbers |= is_number(feature)
             return
         if feature.startswith(COMMAND_PREFIX):
             program = feature.split()[1]
@@ -517,12 +520,17 @@ class FeatureIndex:
             self._program_words.update(tokenize(program)[:1])
             self._vocabulary.update(tokenize(program)[:1])
             return
-        if "=" in feature:
-            self._setting_values.add(value_of(feature))
         words = tokenize(feature.removeprefix(ENTRY_PREFIX))
         self._vocabulary.update(words[:1])
-        if " " in feature and not feature.startswith(HEADING_PREFIX):
-            self._first_words.add(words[0])
+        if "=" in feature and not feature.startswith(ENTRY_PREFIX):
+            self._setting_values.add(value_of(feature))
+            self._setting_words.add(max(feature.rpartition("=")[0].split(), key=len))
+        elif " " in feature:
+            self._phrases.setdefault((words[0], words[1]), []).append(f" {feature} ")
+        elif len(words) > 1:
+            self._names.add((words[0], words[1]))
+        else:
+            self._names.update(["--" * feature.startswith("--") + word for word in words] or [""])
 
     def quote(self, source: Hashable, feature: str) -> str:
         """Return the first line of a source with a feature; "" if there is none."""
@@ -551,49 +559,51 @@ class FeatureIndex:
         return {entry: line for entry, line in entries if entry}
 
     def _on(self, line: str) -> Iterator[str]:
+        """Yield the features on a line. Each test before a search is a condition that it needs, and far cheaper."""
         words = tokenize(line)
-        known_words = not self._vocabulary.isdisjoint(words)
-        if known_words:
-            yield from self._phrases_in(words)
         if "#" in line and (title := heading(line, words)) in self.weights:
             yield title
-        if known_words:
-            for token in tokens_of(line):
+        if pairs := self._phrases.keys() & pairwise(words):
+            text = f" {' '.join(words)} "
+            yield from (each[1:-1] for key in pairs for each in self._phrases[key] if each in text)
+        if not self._vocabulary.isdisjoint(words) and self._may_name(line, words):
+            for token in (each for each in tokens_of(line) if each not in self._plain):
                 yield from self._in_token(token)
-            if not self._program_words.isdisjoint(words):
-                yield from commands_on(line, self.weights, self._programs)
-        if not (self._has_numbers or self._setting_values):
-            return
-        written = numbers(line)
-        known = [
-            name
-            for number in written
-            for name, _ in number_features(number)
-            if name in self.weights
-        ]
-        yield from known
-        named = (f"{name} {word}" for name in known for word in company(line))
-        yield from (name for name in named if name in self.weights)
-        has_value = not self._setting_values.isdisjoint(words) or any(
-            f"{float(number.replace(',', '')):g}" in self._setting_values for number in written
-        )
-        if has_value:
+        if not self._program_words.isdisjoint(words):
+            yield from commands_on(line, self.weights, self._programs)
+        has_value = not self._setting_values.isdisjoint(words)
+        if (self._has_numbers or self._setting_values) and _DIGIT.search(line):
+            written = numbers(line)
+            features = chain.from_iterable(map(number_features, written))
+            known = [name for name, _ in features if name in self.weights]
+            yield from known
+            named = (f"{name} {word}" for name in known for word in company(line))
+            yield from (name for name in named if name in self.weights)
+            values = (f"{float(number.replace(',', '')):g}" for number in written)
+            has_value = has_value or not self._setting_values.isdisjoint(values)
+        if has_value and _SEPARATOR.search(line) and self._may_set(line):
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
 
-    def _phrases_in(self, words: list[str]) -> Iterator[str]:
-        for i in (i for i, word in enumerate(words) if word in self._first_words):
-            for length in range(SHORTEST_PHRASE, min(PHRASE_WORDS, len(words) - i) + 1):
-                phrase = " ".join(words[i : i + length])
-                if phrase in self.weights:
-                    yield phrase
+    def _may_name(self, line: str, words: Sequence[str]) -> bool:
+        """Whether a line has the first words of a name. Names are ASCII, and may touch other letters."""
+        if not line.isascii():
+            words = [word.lower() for word in _ASCII_WORD.findall(line)]
+        if "--" in line:
+            words = [*words, *(f"--{word}" for word in words)]
+        names = self._names
+        return not (names.isdisjoint(words) and names.isdisjoint(pairwise(words))) or "" in names
 
-    def _in_token(self, token: str) -> tuple[str, ...]:
-        if token.isalpha() and token.islower():
-            return ()
-        hits = self._token_hits.get(token)
-        if hits is None:
-            known = not self._vocabulary.isdisjoint(tokenize(token))
-            features = _features_of_token(token, self._skipped) if known else ()
-            hits = tuple(feature for feature in features if feature in self.weights)
-            self._token_hits[token] = hits
+    def _may_set(self, line: str) -> bool:
+        """Whether a line has a word of the name of a setting, as `settings` divides names."""
+        words = tokenize(_NAME_HUMP.sub(r"\1 \2", line).replace("_", " "))
+        return "--" in line or not line.isascii() or not self._setting_words.isdisjoint(words)
+
+    def _in_token(self, token: str) -> list[str]:
+        words = tokenize(token)
+        known = not self._vocabulary.isdisjoint(words) and self._may_name(token, words)
+        names = dict(_name_features(token, self._skipped)) if known else {}
+        entries = entry_features(token) if known else ()
+        hits = [feature for feature in (*names, *entries) if feature in self.weights]
+        if not hits:
+            self._plain.add(token)
         return hits

@@ -101,12 +101,6 @@ def traced_lines(text: str) -> list[str]:
     return lines if len(text) <= LONGEST_LINE else [line[:LONGEST_LINE] for line in lines]
 
 
-def agents_of(trajectory: Trajectory) -> list[str]:
-    """Return every agent with a step or a message, in order of appearance."""
-    named = [step.agent for step in trajectory.steps]
-    return list(dict.fromkeys(named + [message.agent for message in trajectory.messages]))
-
-
 def timeline(trajectory: Trajectory, agent: str) -> Iterator[TimelineEntry]:
     """Yield the entries of one agent in order: for each step words and calls, results, then messages."""
     messages_after: dict[int, list[tuple[int, Message]]] = {}

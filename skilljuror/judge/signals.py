@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence, Set, Sized
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
@@ -24,6 +24,7 @@ from skilljuror.judge.features import (
     COMMAND_PREFIX,
     FIELDS_PREFIX,
     STOP_WORDS,
+    cached_by_line,
     normalised_value,
     path_features,
     tokenize,
@@ -138,6 +139,7 @@ Passage = dict[str, str]
 """The names of a passage in order, each with its line."""
 
 
+@cached_by_line
 def field_names(line: str) -> list[str]:
     """Return the normalised names of fields on a line, in order."""
     if _HEAD.fullmatch(line):
@@ -241,30 +243,33 @@ class FieldPassages:
         spoilt = self.said_elsewhere(lines, spare=shown)
         return [feature for feature in shown if self._can_prove(feature)], spoilt
 
-    def said_elsewhere(self, lines: Iterable[str], *, spare: Container[str] = ()) -> list[str]:
+    def said_elsewhere(self, lines: Sequence[str], *, spare: Container[str] = ()) -> list[str]:
         """Record other text; return the passages, except `spare`, that can no longer prove a use."""
         touched: dict[str, None] = {}
-        for window in self._windows(lines):
-            for feature in self._candidates(window):
+        names = self._names_in(lines)
+        if all(feature in spare for feature in self._candidates(names)):
+            return []
+        for window in self._windows(lines, names):
+            for feature in self._candidates(window[1].keys()):
                 if feature not in spare:
                     self._known[feature] |= window[1].keys() & self._passages[feature].keys()
                     touched[feature] = None
         return [feature for feature in touched if not self._can_prove(feature)]
 
-    def used(self, lines: Iterable[str]) -> list[FieldMatch]:
+    def used(self, lines: Sequence[str]) -> list[FieldMatch]:
         """Return matches of passages in lines that the agent wrote."""
         best: dict[str, FieldMatch] = {}
-        for window in self._windows(lines):
+        for window in self._windows(lines, self._names_in(lines)):
             self._looked += 1
-            for feature in self._candidates(window):
+            for feature in self._candidates(window[1].keys()):
                 match = self._match(feature, window, self._looked)
                 if match.bits >= max(self._rule.enough_bits, best.get(feature, _NO_MATCH).bits):
                     best[feature] = match
         return list(best.values())
 
-    def _windows(self, lines: Iterable[str]) -> Iterator[_Window]:
-        """Windows that overlap by half and have enough names of passages."""
-        if not self._passages:
+    def _windows(self, lines: Iterable[str], names: Sized) -> Iterator[_Window]:
+        """Windows that overlap by half and have enough names of passages, of all `names` of the text."""
+        if len(names) < self._rule.fewest_values:
             return
         written = [(value, line) for line in lines for value in field_names(line)]
         half = self._rule.window // 2
@@ -277,15 +282,22 @@ class FieldPassages:
             if len(first) >= self._rule.fewest_values:
                 yield len(part), first
 
-    def _candidates(self, window: _Window) -> list[str]:
-        """Passages with enough names in a window, found by names of few passages."""
+    def _names_in(self, lines: Iterable[str]) -> set[str]:
+        """The names of passages among the words of a text."""
+        if not self._passages:
+            return set()
+        words = set(_NAMES.findall("\n".join(lines)))
+        return self._by_value.keys() & {word.lower().replace("-", "_") for word in words}
+
+    def _candidates(self, names: Set[str]) -> list[str]:
+        """Passages with enough of the names, found by names of few passages."""
         candidates: dict[str, None] = {}
-        for value in window[1]:
+        for value in names:
             features = self._by_value[value]
             if len(features) <= _MAX_PASSAGES:
                 candidates.update(dict.fromkeys(features))
-        values, fewest = window[1].keys(), self._rule.fewest_values
-        return [name for name in candidates if len(values & self._passages[name]) >= fewest]
+        fewest = self._rule.fewest_values
+        return [each for each in candidates if len(names & self._passages[each].keys()) >= fewest]
 
     def _can_prove(self, feature: str) -> bool:
         """Whether a complete match of a passage would prove a use."""
@@ -528,12 +540,14 @@ class SkillPointers:
 
     def said(self, lines: Iterable[str]) -> None:
         """Record lines of a prompt, a result or the agent."""
-        for line in lines if self._names else ():
-            self._known |= self._names.intersection(_JOINED.findall(line))
+        text = "\n".join(lines)
+        if any(name in text for name in self._names - self._known):
+            self._known |= self._names.intersection(_JOINED.findall(text))
 
     def shown(self, group: EventGroup, own: Iterable[str], lines: Iterable[str], step: int) -> None:
         """Record lines that resources showed after a step; `own` are the names of their Skills."""
-        names = self._names.difference(own)
+        text = "\n".join(lines)
+        names = {name for name in self._names.difference(own, self._known) if name in text}
         for line in lines if names else ():
             for name in names.intersection(_JOINED.findall(line)) - self._known:
                 self._known.add(name)

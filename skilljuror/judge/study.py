@@ -164,6 +164,10 @@ def judge_study(
         before = {} if again else store.judged(label)
         held = {name for name, digest in before.items() if inputs.get(name) == digest}
         held.update(name for name, _ in unread)
+        used = {str(row[0]) for row in store.rows("SELECT DISTINCT run FROM uses")}
+        unused = logged.keys() - held - used
+        store.put_judged(label, {name: inputs.get(name) for name in unused}, ())
+    held |= unused
     work = [
         JudgeJob(study, name, judge, logged.get(name), quotes) for name in names if name not in held
     ]

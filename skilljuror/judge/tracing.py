@@ -36,7 +36,6 @@ from skilljuror.judge.shown import (
     EventGroup,
     ShownText,
     TimelineEntry,
-    agents_of,
     timeline,
     traced_lines,
 )
@@ -112,13 +111,12 @@ class TracingJudge:
         """Yield one verdict per counted event, in order; linear in the text of the trajectory."""
         rubric = load_rubric()
         shown = ShownText(trajectory, events, manifest)
-        runs = {
-            agent: AgentTrace(trajectory, agent, shown, rubric) for agent in agents_of(trajectory)
-        }
+        agents = {event.agent for event in events if event.counts}
+        runs = {agent: AgentTrace(trajectory, agent, shown, rubric) for agent in agents}
         for i, event in enumerate(events):
             if not event.counts:
                 continue
-            run = runs.get(event.agent)
+            run = runs[event.agent]
             decision = decide(event, i, run, trajectory.complete)
             use, quotes = decision.use, dict.fromkeys(_used(i, run, decision))
             call = use.action.call if use else None
@@ -137,10 +135,10 @@ class TracingJudge:
             )
 
 
-def _used(i: int, run: "AgentTrace | None", decision: Decision) -> Iterator[tuple[str, int]]:
+def _used(i: int, run: "AgentTrace", decision: Decision) -> Iterator[tuple[str, int]]:
     """The line that proves a yes with the step that used it, then the others: each line whose own features
     in the calls of one step have a decisive weight."""
-    if run is None or decision.use is None:
+    if decision.use is None:
         return
     yield decision.source, decision.use.action.step.index
     lines: dict[tuple[str, int], set[str]] = defaultdict(set)
@@ -360,13 +358,10 @@ def _by_owner(owners: dict[str, EventGroup]) -> list[tuple[EventGroup, list[str]
     return sorted(grouped.items())
 
 
-def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool) -> Decision:
-    """Return the label of event `i`, by the rules of the rubric in their order.
-
-    `run` is None for an agent without a timeline; `complete` is False for a log that was cut off.
-    """
-    trace = run.trace_of(i) if run else EventTrace()
-    if run is not None and trace.reached is not None:
+def decide(event: ResourceEvent, i: int, run: AgentTrace, complete: bool) -> Decision:
+    """Return the label of event `i` by the rules of the rubric; `complete` is False for a log that was cut off."""
+    trace = run.trace_of(i)
+    if trace.reached is not None:
         proof = _taken_up(event, trace, run) or _by_signal(event, i, trace, run)
         if proof:
             return proof
@@ -383,7 +378,7 @@ def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool)
         return Decision(UptakeCategory.NO_LATER_ACTION)
     if event.ok is False and runs:
         return Decision(UptakeCategory.FAILED_PROBE)
-    if run is None or run.weigh(trace.offered) < DECISIVE_WEIGHT:
+    if run.weigh(trace.offered) < DECISIVE_WEIGHT:
         return Decision(UptakeCategory.NOTHING_DISTINCTIVE)
     if trace.contested >= DECISIVE_WEIGHT:
         return Decision(UptakeCategory.ALSO_ELSEWHERE)

@@ -217,3 +217,29 @@ def test_what_was_offered_is_found_and_quoted():
         "tabler verify": "$ tabler verify --all",
     }
     assert index.quote((0,), "load_quarterly_sheet") == lines[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Größe_max übersteigt alpha_beta, naïvescripts/run_all.py",
+        "请用 berth_plan.py 和 ./docs/./limits.md 看 MeshAnalyzer",
+        "rm --keep or --dry-run, then --level5 and a/b/c/d.txt",
+        "pageLimit = 12, page_size: 40, Burn window | 12 | x:-.ab",
+        "--burn-window=12 --retry_mode=fast",
+        "## Wann beginnt `die Übung` at 34,648.04 or 137.5 degrees",
+        "    berth add -q <NAME>; cd /tmp/Kfoo_bar && src/+/$",
+        "Always normalise every ledger before closing the quarter",
+    ],
+)
+def test_a_line_has_all_that_it_offers(line):
+    index = FeatureIndex(NOTHING_COMMON)
+    index.add_source((0,), [line], listing=False)
+    assert index.weights.keys() == index.find([line]).keys()
+
+
+def test_an_entry_may_end_in_an_equals_sign():
+    index = FeatureIndex(NOTHING_COMMON)
+    index.add_source((0,), ["srwxr-xr-x 1 root root 0 Jan 1 10:00 agent.sock="], listing=True)
+    assert index.find(["cat run/agent.sock="]) == {}
+    assert list(index.weights) == ["name:agent.sock="]
