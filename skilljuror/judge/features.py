@@ -80,10 +80,10 @@ def content_words(words: Iterable[str]) -> int:
 _MARK = r"[\"'`*]{0,3}"
 _NAME = r"[A-Za-z][\w-]*+(?: \w[\w-]*+){0,6}"
 _SETTING = re.compile(
-    rf"(?:(?<![\w-])({_NAME})(?: \([^()\n]{{0,30}}\))?{_MARK}(?:: ?[A-Za-z]\w{{0,20}} ?(?==))? ?(?::=|[:=|]| is){_MARK}"
-    rf"|(?<!\S)--([A-Za-z][\w-]*)=?) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
+    rf"(?:(?<![\w-])({_NAME})(?: \([^()\n]{{0,30}}\))?{_MARK}(?:: ?[A-Za-z]\w{{0,20}} ?(?==))? ?(?::=|[:=|]| is\b){_MARK}"
+    rf"|(?<!\S)--([A-Za-z][\w-]*+)(?:=|(?= ))) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
 )
-_SEPARATOR = re.compile(r"[:=|]| is|--")
+_SEPARATOR = re.compile(r"[:=|]| is\b|--")
 _NAME_HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUALIFIERS = frozenset({"for", "in", "at", "per", "by", "on", "when", "if", "with", "from"})

@@ -146,7 +146,17 @@ def test_spellings_of_one_setting(line):
     assert dict(settings(line)) == {"cut off=3.5": 2}
 
 
-@pytest.mark.parametrize("line", ["Note: this is so", "x = foo(3)", "def main(): pass", "is: it"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Note: this is so",
+        "x = foo(3)",
+        "def main(): pass",
+        "is: it",
+        "fix this issue",
+        "run --level5",
+    ],
+)
 def test_what_is_no_setting(line):
     assert dict(settings(line)) == {}
 
