@@ -1134,6 +1134,7 @@ CREATE MACRO is_alias(name, model) AS NOT regexp_matches(name, '\d') AND contain
 
 -- One row per reason why a trial is contaminated: it is invalid for the design and should be rerun.
 CREATE VIEW contaminations AS
+WITH listed_skills AS MATERIALIZED (FROM listed_skills)
 SELECT
     p.trial AS trial,  -- Name of the trial.
     'skill_in_no_skill_arm' AS flag,  -- Kind of contamination.
@@ -1237,6 +1238,8 @@ QUALIFY s.healthy_first IS NULL OR s.healthy_first >= row_number() OVER (
 
 -- One row per row of `runs`, as figures of an arm may use it: a planned trial is usable if its outcome is final, it is not contaminated and its arm has as many such trials as the study demands; a foreign run always.
 CREATE VIEW arm_runs AS
+WITH r AS MATERIALIZED (FROM runs),
+usable AS (SELECT condition, count(*) FILTER (final AND NOT contaminated) AS trials FROM r GROUP BY condition)
 SELECT
     r.run AS run,  -- Name of the trial, or key of the foreign run.
     r.task AS task,  -- Name of the task.
@@ -1253,12 +1256,11 @@ SELECT
     CASE
         WHEN r.contaminated THEN 'contaminated'
         WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)
-        WHEN s.fewest_usable > count(*) FILTER (r.final AND NOT r.contaminated) OVER (PARTITION BY r.condition)
-            THEN 'under_' || s.fewest_usable || '_usable'
+        WHEN s.fewest_usable > u.trials THEN 'under_' || s.fewest_usable || '_usable'
     END AS unusable,  -- Why no figure of its arm may use it: contaminated, missing, no_answer, unscored, error, no_log, or under_20_usable if its arm has fewer than 20; null if usable.
     unusable IS NULL AS usable,  -- Whether figures may use it.
     r.readable AND unusable IS NULL AS readable  -- Whether it is usable and has a readable log.
-FROM runs AS r
+FROM r JOIN usable AS u ON u.condition = r.condition
 LEFT JOIN study AS s ON r.status <> 'observed';
 
 -- Says how many trials of an arm are usable, from the reasons of all its trials; null if all are.
