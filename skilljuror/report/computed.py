@@ -59,6 +59,7 @@ from skilljuror.measures.rates import (
 from skilljuror.store.connect import QueryResult, Reader
 from skilljuror.store.questions import (
     CONTRAST,
+    MOST,
     NOT_USABLE,
     TASKS,
     Query,
@@ -77,6 +78,8 @@ PRIVATE = frozenset(
     }
 )  # fmt: skip
 """Columns that hold words or paths of a log or of a bundle, or names of people and their projects."""
+MOST_ROWS = 50_000
+"""Rows of a list of uses; `skilljuror query` has them all."""
 WHOLE = frozenset({"cells", "overview", "setup"})
 """Questions about the whole study, which are not limited to some of its tasks."""
 
@@ -89,6 +92,8 @@ class Answers:
         self._reader = reader
         self._tasks = " ".join(tasks)
         self._answers: dict[str, QueryResult] = {}
+        self.cut: set[str] = set()
+        """Names of answers with the first `MOST_ROWS` rows alone."""
         self.quotes = quotes
         """Whether words and paths of logs may be shown."""
 
@@ -106,7 +111,12 @@ class Answers:
     def _answer(self, name: str, params: dict[str, Any]) -> QueryResult:
         if self._tasks and name not in WHOLE:
             params = {**params, TASKS: self._tasks}
+        if cut := MOST in query(name).params:
+            params = {**params, MOST: MOST_ROWS + 1}
         answer = run(self._reader, name, **params)
+        if cut and len(answer.rows) > MOST_ROWS:
+            self.cut.add(name)
+            answer = answer._replace(rows=answer.rows[:MOST_ROWS])
         return answer if self.quotes else shareable(answer)
 
     def _computed(self, name: str) -> QueryResult:
