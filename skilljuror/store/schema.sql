@@ -700,6 +700,21 @@ SELECT
 FROM shares
 WINDOW earlier AS (PARTITION BY trajectory, agent ORDER BY step);
 
+-- One row per run and agent: its rows of `requests` as lists.
+CREATE VIEW request_lists AS
+SELECT
+    trajectory AS trajectory,  -- Key of the run.
+    agent AS agent,  -- "main" or the sub-agent's id.
+    list(step ORDER BY step) AS steps,  -- Numbers of the steps.
+    list(requests ORDER BY step) AS requests,  -- As in `requests`.
+    list(split ORDER BY step) AS split,  -- As in `requests`.
+    list(cached ORDER BY step) AS cached  -- As in `requests`.
+FROM requests GROUP BY trajectory, agent;
+
+-- Place of a step in such a list, mostly its number; null for a step that is not in it.
+CREATE MACRO place_of(step, steps) AS
+    CASE WHEN steps[step] = step THEN step WHEN step BETWEEN steps[1] AND steps[-1] THEN list_position(steps, step) END;
+
 -- One row per run and total of its exposure.
 CREATE TABLE exposure_totals (
     trajectory VARCHAR NOT NULL,  -- Key of the run.

@@ -60,24 +60,19 @@ pieces AS (
     LEFT JOIN shown AS x ON x.trajectory = s.trajectory AND x.ordinal = s.ordinal
     WHERE s.trajectory IN (SELECT trajectory FROM logs)
 ),
-lanes AS (  -- requests of an agent, by step
-    SELECT
-        trajectory, agent, list(step) AS steps,
-        list({'requests': requests, 'split': split, 'cached': cached}) AS sent
-    FROM requests GROUP BY ALL
-),
 carried AS (
     SELECT
         p.trajectory, p.skill, p.source,
-        sum(p.tokens * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
-        sum(p.tokens * (b.cached - a.cached)) AS cached,
-        bool_or(b.split - a.split < b.requests - a.requests) AS unsplit,
+        sum(p.tokens * (coalesce(requests[b], 0) - coalesce(requests[z], 0))) AS tokens,  -- no step, no request
+        sum(p.tokens * (cached[b] - cached[a])) AS cached,
+        bool_or(split[b] - split[a] < requests[b] - requests[a]) AS unsplit,
         bool_or(p.uncounted) AS uncounted, bool_and(p.certain) AS certain
     FROM (
         SELECT
-            p.*, n.sent[list_position(n.steps, p.step)] AS z, n.sent[list_position(n.steps, p.until)] AS b,
-            n.sent[list_position(n.steps, least(p.step + 1, p.until))] AS a
-        FROM pieces AS p LEFT JOIN lanes AS n ON n.trajectory = p.trajectory AND n.agent = p.agent
+            p.*, n.* EXCLUDE (trajectory, agent, steps),
+            place_of(p.step, n.steps) AS z, place_of(p.until, n.steps) AS b,
+            place_of(least(p.step + 1, p.until), n.steps) AS a
+        FROM pieces AS p LEFT JOIN request_lists AS n ON n.trajectory = p.trajectory AND n.agent = p.agent
     ) AS p
     GROUP BY ALL
 ),
