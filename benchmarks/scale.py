@@ -48,8 +48,8 @@ def rows_of(table: str, columns: list[str]) -> str:
     """SQL of the rows of a table, multiplied; empty for a table without tasks and runs."""
     key = next((name for name in ("trajectory", "trial", "task", "build") if name in columns), "")
     if key in {"", "task", "build"}:
-        new = f"* EXCLUDE (copy) REPLACE (concat({key}, '-', copy) AS {key})"
-        return key and f"SELECT {new} FROM old.{table}, range({COPIES}) AS c (copy)"  # noqa: S608
+        named = f"* EXCLUDE (copy) REPLACE (concat({key}, '-', copy) AS {key})"
+        return key and f"SELECT {named} FROM old.{table}, range({COPIES}) AS c (copy)"  # noqa: S608
     new = {"trajectory": "run", "trial": "run", "task": "r.task", "number": "r.number"}
     more, again = "", "0"
     if table in {"events", "verdicts"}:

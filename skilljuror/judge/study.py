@@ -328,7 +328,9 @@ def label_sample(study: Path, size: int = LABELS, seed: int = 0) -> LabelSample:
         strata = {event: (row["condition"], row["answer"]) for event, row in uses.items()}
         drawn = stratified_sample(strata, size, seed, totals)
         chosen = (SampledUse(**uses[use.item], probability=use.probability) for use in drawn)
-        sample = LabelSample(seed=seed, judge=judge, uses=sum(totals.values()), sample=tuple(chosen))
+        sample = LabelSample(
+            seed=seed, judge=judge, uses=sum(totals.values()), sample=tuple(chosen)
+        )
         write_record(folder.label_sample, sample)
     if folder.database.is_file():
         _store_sample(folder.database, sample.sample)

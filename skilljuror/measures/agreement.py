@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -256,7 +257,10 @@ class Sampled(Struct, frozen=True):
 
 
 def stratified_sample(
-    strata: Mapping[str, Hashable], size: int, seed: int = 0, totals: Mapping[Hashable, int] | None = None
+    strata: Mapping[str, Hashable],
+    size: int,
+    seed: int = 0,
+    totals: dict[Any, int] | None = None,
 ) -> tuple[Sampled, ...]:
     """Draw `size` items, from each stratum in proportion to the square root of its size, so that rare
     strata are represented (Bankier's power allocation). The order alternates between strata, so that the

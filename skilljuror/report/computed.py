@@ -354,14 +354,18 @@ def _trials(treatment: Arm, control: Arm, dropped: Collection[str], tasks: int) 
     return after, before
 
 
-def measure_arms(answers: Answers, metrics: Iterable[str]) -> dict[str, tuple[Arm, Arm]]:
+def measure_arms(answers: Answers, metrics: Iterable[str]) -> dict[str, tuple[Arm, ...]]:
     """Values of measures in usable trials per task, of (treatment, control); nulls are left out."""
     names = [*metrics]
-    arms: dict[str, tuple[dict[str, list[float]], ...]] = {name: (defaultdict(list), defaultdict(list)) for name in names}
-    for metric, task, _, treated, _, value, _, unusable in answers("measure_values", metrics=" ".join(names)).rows:
+    arms: dict[str, tuple[dict[str, list[float]], dict[str, list[float]]]] = {
+        name: (defaultdict(list), defaultdict(list)) for name in names
+    }
+    for metric, task, _, treated, _, value, _, unusable in answers(
+        "measure_values", metrics=" ".join(names)
+    ).rows:
         if value is not None and unusable is None:
             arms[metric][not treated][task].append(value)
-    return arms
+    return {**arms}
 
 
 def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
