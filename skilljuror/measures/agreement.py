@@ -257,18 +257,14 @@ class Sampled(Struct, frozen=True):
 
 
 def stratified_sample(
-    strata: Mapping[str, Hashable],
-    size: int,
-    seed: int = 0,
-    totals: dict[Any, int] | None = None,
+    strata: Mapping[str, Hashable], size: int, seed: int = 0, totals: dict[Any, int] | None = None
 ) -> tuple[Sampled, ...]:
     """Draw `size` items, from each stratum in proportion to the square root of its size, so that rare
     strata are represented (Bankier's power allocation). The order alternates between strata, so that the
     first part of the sample is such a sample too.
 
     `strata` maps items to strata. Within a stratum items are ordered by sha256 of seed and item: a larger
-    sample contains the smaller one, and new items change little. With `totals`, the sizes of the strata, their
-    first `size` items are enough.
+    sample contains the smaller one, and new items change little. With `totals`, sizes of strata, their first `size` do.
     """
     groups: dict[Hashable, list[str]] = defaultdict(list)
     for item in sorted(strata, key=lambda item: sha256(f"{seed}\n{item}".encode()).digest()):
