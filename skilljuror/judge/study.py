@@ -63,21 +63,29 @@ SELECT judge FROM verdicts JOIN uses USING (event)
 GROUP BY judge ORDER BY count(*) FILTER (WHERE label <> 'unknown') DESC, judge LIMIT 1
 """
 _USES = """
-SELECT
-    u.event, u.run, coalesce(r.task, '') AS task, r.condition,
-    coalesce(if(v.category = 'not_seen_again', v.category, v.label), 'not_judged') AS answer
-FROM uses AS u
-JOIN runs AS r ON r.run = u.run
-LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = CAST($judge AS VARCHAR)
-ORDER BY u.event
+SELECT condition, answer, total, unnest(first, recursive := true)
+FROM (
+    SELECT
+        r.condition, coalesce(if(v.category = 'not_seen_again', v.category, v.label), 'not_judged') AS answer,
+        count(*) AS total,
+        arg_min(
+            {'event': u.event, 'run': u.run, 'task': coalesce(r.task, '')},
+            sha256(concat(CAST($seed AS BIGINT), chr(10), u.event)), CAST($size AS BIGINT)
+        ) AS first
+    FROM uses AS u
+    JOIN runs AS r ON r.run = u.run
+    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = CAST($judge AS VARCHAR)
+    GROUP BY ALL
+)
 """
+"""The first uses of each stratum, in the order of `stratified_sample`, and its size."""
 _UNJUDGED = """
 SELECT t.trial, t.source
-FROM uses AS u
-JOIN trajectories AS t ON t.trajectory = u.trajectory
-LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = CAST($judge AS VARCHAR)
-GROUP BY t.trajectory, t.trial, t.source
-HAVING count(v.event) = 0
+FROM trajectories AS t
+WHERE t.trajectory IN (SELECT DISTINCT trajectory FROM uses)
+    AND t.trajectory NOT IN (
+        SELECT trajectory FROM verdict_counts WHERE judge = CAST($judge AS VARCHAR) AND NOT bundled
+    )
 """
 _KEPT = "SELECT event, condition, answer, probability FROM label_sample ORDER BY position"
 _TRUNCATED = "its files are shorter than when ingested; its stored verdicts remain"
@@ -318,11 +326,15 @@ def label_sample(study: Path, size: int = LABELS, seed: int = 0) -> LabelSample:
     else:
         database = folder.existing_database
         judge = _decided_most(database)
-        uses = {row["event"]: row for row in run(database, _USES, judge=judge).records()}
+        rows = run(database, _USES, judge=judge, seed=seed, size=size).records()
+        totals = {(row["condition"], row["answer"]): row.pop("total") for row in rows}
+        uses = {row["event"]: row for row in rows}
         strata = {event: (row["condition"], row["answer"]) for event, row in uses.items()}
-        drawn = stratified_sample(strata, size, seed)
+        drawn = stratified_sample(strata, size, seed, totals)
         chosen = (SampledUse(**uses[use.item], probability=use.probability) for use in drawn)
-        sample = LabelSample(seed=seed, judge=judge, uses=len(uses), sample=tuple(chosen))
+        sample = LabelSample(
+            seed=seed, judge=judge, uses=sum(totals.values()), sample=tuple(chosen)
+        )
         write_record(folder.label_sample, sample)
     if folder.database.is_file():
         _store_sample(folder.database, sample.sample)

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -256,27 +257,28 @@ class Sampled(Struct, frozen=True):
 
 
 def stratified_sample(
-    strata: Mapping[str, Hashable], size: int, seed: int = 0
+    strata: Mapping[str, Hashable], size: int, seed: int = 0, totals: dict[Any, int] | None = None
 ) -> tuple[Sampled, ...]:
     """Draw `size` items, from each stratum in proportion to the square root of its size, so that rare
     strata are represented (Bankier's power allocation). The order alternates between strata, so that the
     first part of the sample is such a sample too.
 
     `strata` maps items to strata. Within a stratum items are ordered by sha256 of seed and item: a larger
-    sample contains the smaller one, and new items change little.
+    sample contains the smaller one, and new items change little. With `totals`, sizes of strata, their first `size` do.
     """
     groups: dict[Hashable, list[str]] = defaultdict(list)
     for item in sorted(strata, key=lambda item: sha256(f"{seed}\n{item}".encode()).digest()):
         groups[strata[item]].append(item)
+    totals = totals or {stratum: len(group) for stratum, group in groups.items()}
     turns = {
-        item: ((place + 0.5) / math.sqrt(len(group)), repr(stratum))
+        item: ((place + 0.5) / math.sqrt(totals[stratum]), repr(stratum))
         for stratum, group in groups.items()
         for place, item in enumerate(group)
     }
     drawn = sorted(strata, key=turns.__getitem__)[:size]
     counts = Counter(strata[item] for item in drawn)
     return tuple(
-        Sampled(item, stratum, counts[stratum] / len(groups[stratum]))
+        Sampled(item, stratum, counts[stratum] / totals[stratum])
         for item in drawn
         for stratum in [strata[item]]
     )

@@ -59,6 +59,7 @@ from skilljuror.measures.rates import (
 from skilljuror.store.connect import QueryResult, Reader
 from skilljuror.store.questions import (
     CONTRAST,
+    MOST,
     NOT_USABLE,
     TASKS,
     Query,
@@ -77,6 +78,8 @@ PRIVATE = frozenset(
     }
 )  # fmt: skip
 """Columns that hold words or paths of a log or of a bundle, or names of people and their projects."""
+MOST_ROWS = 50_000
+"""Rows of a list of uses; `skilljuror query` has them all."""
 WHOLE = frozenset({"cells", "overview", "setup"})
 """Questions about the whole study, which are not limited to some of its tasks."""
 
@@ -89,6 +92,8 @@ class Answers:
         self._reader = reader
         self._tasks = " ".join(tasks)
         self._answers: dict[str, QueryResult] = {}
+        self.cut: set[str] = set()
+        """Names of answers with the first `MOST_ROWS` rows alone."""
         self.quotes = quotes
         """Whether words and paths of logs may be shown."""
 
@@ -106,7 +111,12 @@ class Answers:
     def _answer(self, name: str, params: dict[str, Any]) -> QueryResult:
         if self._tasks and name not in WHOLE:
             params = {**params, TASKS: self._tasks}
+        if cut := MOST in query(name).params:
+            params = {**params, MOST: MOST_ROWS + 1}
         answer = run(self._reader, name, **params)
+        if cut and len(answer.rows) > MOST_ROWS:
+            self.cut.add(name)
+            answer = answer._replace(rows=answer.rows[:MOST_ROWS])
         return answer if self.quotes else shareable(answer)
 
     def _computed(self, name: str) -> QueryResult:
@@ -320,9 +330,9 @@ def effect(answers: Answers) -> list[Row]:
 
 def ratios(answers: Answers) -> Iterator[Row]:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
-    setup, sums = answers.single("setup"), task_sums(answers)
+    setup, sums, arms = answers.single("setup"), task_sums(answers), measure_arms(answers, COSTS)
     for metric, (unit, *_) in COSTS.items():
-        treatment, control = measure_arms(answers, metric, " ".join(COSTS))
+        treatment, control = arms[metric]
         paired = geometric_ratio(control, treatment)
         after, before = (sums.get((setup[arm], metric), {}) for arm in CONTRAST)
         both = sorted(after.keys() & before.keys())
@@ -344,14 +354,18 @@ def _trials(treatment: Arm, control: Arm, dropped: Collection[str], tasks: int) 
     return after, before
 
 
-def measure_arms(answers: Answers, metric: str, among: str = "") -> tuple[Arm, Arm]:
-    """Values of a measure in usable trials per task, of (treatment, control); nulls are left out.
-    With `among`, the measures with spaces between them, all of these are asked for once."""
-    values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
-    for row in answers("measure_values", metrics=among or metric).records():
-        if row["metric"] == metric and row["value"] is not None and row["unusable"] is None:
-            values[row["treated"]][row["task"]].append(row["value"])
-    return values[True], values[False]
+def measure_arms(answers: Answers, metrics: Iterable[str]) -> dict[str, tuple[Arm, ...]]:
+    """Values of measures in usable trials per task, of (treatment, control); nulls are left out."""
+    names = [*metrics]
+    arms: dict[str, tuple[dict[str, list[float]], dict[str, list[float]]]] = {
+        name: (defaultdict(list), defaultdict(list)) for name in names
+    }
+    for metric, task, _, treated, _, value, _, unusable in answers(
+        "measure_values", metrics=" ".join(names)
+    ).rows:
+        if value is not None and unusable is None:
+            arms[metric][not treated][task].append(value)
+    return {**arms}
 
 
 def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
@@ -420,7 +434,7 @@ def gains(answers: Answers) -> Iterator[Row]:
         made = normalised_gain(before, after)
         reason = None if made.value is not None else "nothing was left to gain"
         yield (f"normalised gain in {OUTCOMES[outcome]}", made.tasks, made.value, reason, *ends(made, MIN_TASKS))  # fmt: skip
-    arms_tokens = measure_arms(answers, "total_tokens")
+    arms_tokens = measure_arms(answers, ["total_tokens"])["total_tokens"]
     shared = arms_tokens[0].keys() & arms_tokens[1].keys()
     used, used_before = ({task: (fmean(arm[task]), 1.0) for task in shared} for arm in arms_tokens)
     ratio = per_pass(used, used_before)
@@ -504,8 +518,9 @@ def contrasts(answers: Answers) -> list[Row]:
     units = PROCESS | {
         row["metric"]: "pp" if row["unit"] == "flag" else row["unit"] for row in foreign
     }
+    arms = measure_arms(answers, units)
     for metric, unit in units.items():
-        treatment, control = measure_arms(answers, metric, " ".join(units))
+        treatment, control = arms[metric]
         delta = paired_delta(control, treatment, unit=unit)
         if treatment or control:
             counts = _trials(treatment, control, delta.dropped, delta.tasks)

@@ -136,7 +136,9 @@ class TableView(Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[Cell, ...], ...]
     """Rows on the page."""
     total: int
-    """Rows in all."""
+    """Rows of the CSV."""
+    cut: bool = False
+    """Whether there are more."""
     source: str
     """Name of the question to ask for the numbers, or for those a computed table starts from."""
     empty: str = ""
@@ -198,6 +200,7 @@ def table_view(
             for row in rows[:limit]
         ),
         total=len(rows),
+        cut=name in answers.cut,
         alike=_alike(names(same) or [column for column in shown if numeric[column]], rows),
         definitions=tuple(about.definitions.items()),
         source=data("computed")[name]["source"] if name in COMPUTED else "",

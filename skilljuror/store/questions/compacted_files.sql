@@ -21,7 +21,8 @@ WITH shown AS (
     JOIN arm_runs AS r ON r.usable AND r.run = coalesce(t.trial, t.trajectory)
     JOIN stays AS s ON s.trajectory = t.trajectory AND s.agent = 'main'
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
-    WHERE CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (n.name, regexp_extract(n.name, '[^:]*$'))
+    WHERE t.trajectory IN (SELECT trajectory FROM compactions)
+        AND (CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (n.name, regexp_extract(n.name, '[^:]*$')))
 ),
 held AS (
     SELECT

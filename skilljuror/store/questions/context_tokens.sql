@@ -36,36 +36,44 @@ WITH logs AS (
     WHERE CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR)
     GROUP BY ALL
 ),
+shown AS (
+    SELECT
+        x.trajectory, x.ordinal, if(CAST($by AS VARCHAR) = 'kind', u.kind, NULL) AS kind, sum(x.tokens) AS tokens,
+        bool_or(x.tokens IS NULL) AS uncounted
+    FROM exposure AS x
+    JOIN logs AS l ON l.trajectory = x.trajectory
+    LEFT JOIN units AS u ON CAST($by AS VARCHAR) = 'kind' AND u.build = l.task AND u.unit = x.unit
+    GROUP BY ALL
+),
 pieces AS (
     SELECT
-        l.trajectory, n.name AS skill, s.agent, s.step, s.until, s.certain,
+        s.trajectory, n.name AS skill, s.agent, s.step, s.until, s.certain,
         CASE CAST($by AS VARCHAR)
             WHEN 'file' THEN s.resource
-            WHEN 'kind' THEN if(x.unit IS NULL, e.resource_class, u.kind)
+            WHEN 'kind' THEN if(x.ordinal IS NULL, s.resource_class, x.kind)
             ELSE error('by: choose file or kind')
         END AS source,
-        sum(if(x.unit IS NULL, s.shown_bytes / 4, x.tokens)) AS tokens,
-        bool_or(if(x.unit IS NULL, s.shown_bytes, x.tokens) IS NULL) AS uncounted
-    FROM logs AS l
-    JOIN stays AS s ON s.trajectory = l.trajectory
-    JOIN events AS e ON e.trajectory = s.trajectory AND e.ordinal = s.ordinal
+        if(x.ordinal IS NULL, s.shown_bytes / 4, x.tokens) AS tokens,
+        if(x.ordinal IS NULL, s.shown_bytes IS NULL, x.uncounted) AS uncounted
+    FROM stays AS s
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
-    LEFT JOIN exposure AS x ON x.trajectory = s.trajectory AND x.ordinal = s.ordinal
-    LEFT JOIN units AS u ON u.build = l.task AND u.unit = x.unit
-    GROUP BY ALL
+    LEFT JOIN shown AS x ON x.trajectory = s.trajectory AND x.ordinal = s.ordinal
+    WHERE s.trajectory IN (SELECT trajectory FROM logs)
 ),
 carried AS (
     SELECT
         p.trajectory, p.skill, p.source,
-        sum(p.tokens * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
-        sum(p.tokens * (b.cached - a.cached)) AS cached,
-        bool_or(b.split - a.split < b.requests - a.requests) AS unsplit,
+        sum(p.tokens * (coalesce(requests[b], 0) - coalesce(requests[z], 0))) AS tokens,  -- no step, no request
+        sum(p.tokens * (cached[b] - cached[a])) AS cached,
+        bool_or(split[b] - split[a] < requests[b] - requests[a]) AS unsplit,
         bool_or(p.uncounted) AS uncounted, bool_and(p.certain) AS certain
-    FROM pieces AS p
-    LEFT JOIN requests AS z ON z.trajectory = p.trajectory AND z.agent = p.agent AND z.step = p.step
-    LEFT JOIN requests AS a
-        ON a.trajectory = p.trajectory AND a.agent = p.agent AND a.step = least(p.step + 1, p.until)
-    LEFT JOIN requests AS b ON b.trajectory = p.trajectory AND b.agent = p.agent AND b.step = p.until
+    FROM (
+        SELECT
+            p.*, n.* EXCLUDE (trajectory, agent, steps),
+            place_of(p.step, n.steps) AS z, place_of(p.until, n.steps) AS b,
+            place_of(least(p.step + 1, p.until), n.steps) AS a
+        FROM pieces AS p LEFT JOIN request_lists AS n ON n.trajectory = p.trajectory AND n.agent = p.agent
+    ) AS p
     GROUP BY ALL
 ),
 by_run AS (

@@ -16,22 +16,43 @@ WITH known AS (
     FROM trajectories
     WHERE units > 0 AND steps > 0
 ),
+shown AS MATERIALIZED (  -- events that showed the same units have the same `text`
+    SELECT trajectory, ordinal, step, hash(sum(hash(unit)), count(*)) AS text
+    FROM exposure WHERE agent = 'main' GROUP BY ALL
+),
+texts AS MATERIALIZED (
+    SELECT s.text, e.unit
+    FROM (SELECT unnest(min((trajectory, ordinal, step, text)), recursive := true) FROM shown GROUP BY text)
+        AS s (trajectory, ordinal, step, text)
+    JOIN exposure AS e ON e.trajectory = s.trajectory AND e.ordinal = s.ordinal AND e.step = s.step AND e.agent = 'main'
+),
+orders AS MATERIALIZED (
+    SELECT trajectory, list(text ORDER BY step, text) AS texts, list(step ORDER BY step, text) AS steps
+    FROM (SELECT trajectory, text, min(step) AS step FROM shown GROUP BY ALL) GROUP BY trajectory
+),
+counts AS (  -- units that a text of such an order shows first
+    SELECT texts, place, count(*) AS units
+    FROM (
+        SELECT o.texts, t.unit, min(o.place) AS place
+        FROM (
+            SELECT texts, unnest(texts) AS text, generate_subscripts(texts, 1) AS place
+            FROM (SELECT DISTINCT texts FROM orders)
+        ) AS o JOIN texts AS t USING (text)
+        GROUP BY ALL
+    ) GROUP BY ALL
+),
 arrivals AS (  -- the midpoint of step s of m is at (2s - 1) / 2m; step 0 is before everything
     SELECT
-        k.run, if(a.step = 0, 0, ceil(20 * (2 * a.step - 1) / (2 * k.steps)))::INTEGER AS point, count(*) AS units
-    FROM known AS k
-    JOIN (
-        SELECT trajectory, unit, min(step) AS step FROM exposure WHERE agent = 'main' GROUP BY ALL
-    ) AS a ON a.trajectory = k.trajectory
-    GROUP BY ALL
+        k.run, k.units AS offered, c.units, o.steps[c.place] AS step,
+        if(step = 0, 0, ceil(20 * (2 * step - 1) / (2 * k.steps)))::INTEGER AS point
+    FROM known AS k LEFT JOIN orders AS o USING (trajectory) LEFT JOIN counts AS c USING (texts)
 ),
 shares AS (
     SELECT
-        k.run, p.point,
-        coalesce(sum(a.units) OVER (PARTITION BY k.run ORDER BY p.point), 0) / k.units AS share
-    FROM known AS k
-    CROSS JOIN (SELECT unnest(range(0, 21)) AS point) AS p
-    LEFT JOIN arrivals AS a ON a.run = k.run AND a.point = p.point
+        run, unnest(range(0, 21)) AS point,
+        unnest(list_transform(range(0, 21), lambda p:
+            coalesce(list_sum(list_filter(units, lambda n, i: points[i] <= p)), 0) / offered)) AS share
+    FROM (SELECT run, offered, list(point) AS points, list(units) AS units FROM arrivals GROUP BY ALL)
 )
 SELECT
     r.condition,

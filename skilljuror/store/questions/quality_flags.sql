@@ -58,7 +58,7 @@ flags AS (
     SELECT 'skill_unread' AS flag, 'behaviour' AS kind, a.*, 'no resource was opened' AS detail
     FROM about AS a
     WHERE a.readable AND a.variant IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM uses AS u WHERE u.run = a.trial AND u.opens)
+        AND a.trial NOT IN (SELECT DISTINCT run FROM uses WHERE opens)
         AND NOT EXISTS (FROM unknown_tools AS u WHERE u.trajectory = a.trial AND len(u.skills) > 0)
     UNION ALL BY NAME
     SELECT

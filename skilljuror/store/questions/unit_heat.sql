@@ -27,16 +27,10 @@ WITH of_task AS (
     WHERE t.units IS NOT NULL
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
 ),
-said AS (
-    SELECT
-        event, trial AS trajectory, CAST(regexp_extract(event, '\d+$') AS INTEGER) AS ordinal,
-        label = 'yes' OR is_open(label, category) AS maybe
-    FROM verdicts WHERE judge = coalesce(CAST($judge AS VARCHAR), tracing_judge())
-),
 judged AS (
     SELECT
         o.condition, o.task,
-        bool_and(coalesce(u.events = u.judged, true)) AND (SELECT count(*) > 0 FROM said) AS whole
+        bool_and(coalesce(u.events = u.judged, true)) AND EXISTS (FROM verdicts WHERE judge = coalesce(CAST($judge AS VARCHAR), tracing_judge())) AS whole
     FROM of_task AS o
     LEFT JOIN judged_runs AS u
         ON u.run = o.run AND u.judge IS NOT DISTINCT FROM coalesce(CAST($judge AS VARCHAR), tracing_judge())
@@ -48,20 +42,47 @@ totals AS (
         count(DISTINCT run) FILTER (WHERE is_unplaced(trajectory)) AS unplaced
     FROM of_task GROUP BY condition, position, task
 ),
-showings AS (
-    SELECT o.condition, o.task, o.run, e.unit, e.step, e.tokens, e.maybe
-    FROM of_task AS o
-    JOIN (
-        SELECT
-            e.trajectory, e.unit, min(e.step) AS step, sum(e.tokens) AS tokens, bool_or(coalesce(s.maybe, false)) AS maybe
-        FROM exposure AS e LEFT JOIN said AS s USING (trajectory, ordinal)
-        GROUP BY e.trajectory, e.unit
-    ) AS e USING (trajectory)
+shown AS MATERIALIZED (  -- events that showed the same units have the same `text`
+    SELECT
+        trajectory, ordinal, agent, step, concat(trajectory, '#', ordinal) AS event,
+        hash(sum(hash(unit)), sum(tokens), count(tokens)) AS text
+    FROM exposure GROUP BY trajectory, ordinal, agent, step
+),
+texts AS MATERIALIZED (
+    SELECT s.text, e.unit, e.tokens
+    FROM (SELECT unnest(min((trajectory, ordinal, agent, step, text)), recursive := true) FROM shown GROUP BY text)
+        AS s (trajectory, ordinal, agent, step, text)
+    JOIN exposure AS e USING (trajectory, ordinal, agent, step)
+),
+said AS MATERIALIZED (
+    SELECT v.event, v.label = 'yes' OR is_open(v.label, v.category) AS maybe
+    FROM verdicts AS v JOIN (SELECT event FROM shown UNION SELECT event FROM unit_uses) AS e USING (event)
+    WHERE v.judge = coalesce(CAST($judge AS VARCHAR), tracing_judge())
+),
+showings AS MATERIALIZED (
+    SELECT o.condition, o.task, o.run, s.text, s.step, coalesce(v.maybe, false) AS maybe
+    FROM of_task AS o JOIN shown AS s USING (trajectory) LEFT JOIN said AS v USING (event)
+),
+held AS MATERIALIZED (
+    SELECT condition, task, text, unit, events * tokens AS tokens
+    FROM (SELECT condition, task, text, count(*) AS events FROM showings GROUP BY ALL) JOIN texts USING (text)
+),
+sums AS MATERIALIZED (  -- units of a task that the same texts hold are a `part`: the same events showed them
+    SELECT condition, task, unit, sum(text) AS part, sum(tokens) AS tokens FROM held GROUP BY ALL
+),
+seen AS MATERIALIZED (
+    SELECT s.condition, s.task, s.run, h.part, min(s.step) AS step, bool_or(s.maybe) AS maybe
+    FROM showings AS s
+    JOIN (SELECT DISTINCT condition, task, text, part FROM held JOIN sums USING (condition, task, unit)) AS h USING (condition, task, text)
+    GROUP BY ALL
 ),
 proofs AS (
-    SELECT DISTINCT o.condition, o.task, o.run, p.unit
-    FROM of_task AS o
-    JOIN unit_uses AS p ON p.trial = o.run AND p.event IN (SELECT event FROM said)
+    SELECT o.condition, o.task, p.unit, count(*) AS low, count(*) FILTER (s.maybe IS NOT true) AS other
+    FROM (SELECT DISTINCT u.trial AS run, u.unit FROM unit_uses AS u JOIN said USING (event)) AS p
+    JOIN (SELECT DISTINCT condition, task, run FROM of_task) AS o USING (run)
+    LEFT JOIN sums AS q USING (condition, task, unit)
+    LEFT JOIN seen AS s ON s.run = o.run AND s.part = q.part
+    GROUP BY ALL
 ),
 ran AS (
     SELECT o.condition, o.task, u.skill || '/' || u.resource AS file, count(DISTINCT o.run) AS runs
@@ -71,15 +92,14 @@ ran AS (
 ),
 counted AS (
     SELECT
-        condition, task, unit,
-        count(s.run) AS seen,
-        count(p.run) AS low,
-        count(*) FILTER (WHERE p.run IS NOT NULL OR s.maybe) AS high,
-        list(s.step) FILTER (WHERE s.step IS NOT NULL) AS steps,
-        sum(s.tokens) AS tokens
-    FROM showings AS s
-    FULL JOIN proofs AS p USING (condition, task, run, unit)
-    GROUP BY condition, task, unit
+        condition, task, unit, coalesce(s.runs, 0) AS seen, coalesce(p.low, 0) AS low,
+        coalesce(s.maybe, 0) + coalesce(p.other, 0) AS high, s.steps, q.tokens
+    FROM sums AS q
+    JOIN (
+        SELECT condition, task, part, count(*) AS runs, count(*) FILTER (maybe) AS maybe, list(step) AS steps
+        FROM seen GROUP BY ALL
+    ) AS s USING (condition, task, part)
+    FULL JOIN proofs AS p USING (condition, task, unit)
 ),
 roots AS (
     SELECT build, variant, regexp_replace(path, '[^/]*$', '') AS folder FROM variant_files WHERE resource_class = 'root'

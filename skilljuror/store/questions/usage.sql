@@ -73,31 +73,35 @@ periods AS (
         bool_or(listing AND earlier) OVER (PARTITION BY project, person, model) AS listed_before
     FROM dated
 ),
-sent AS MATERIALIZED (FROM requests WHERE trajectory IN (SELECT trajectory FROM periods)),
+sent AS MATERIALIZED (FROM request_lists WHERE trajectory IN (SELECT trajectory FROM periods)),
 held AS (
     SELECT
-        trajectory, agent, skill, step, until, sum(shown_bytes) / 4 AS tokens,
-        bool_or(shown_bytes IS NULL OR NOT certain) AS unknown
-    FROM stays WHERE trajectory IN (SELECT trajectory FROM periods) GROUP BY ALL
+        s.trajectory, s.skill, s.shown_bytes / 4 AS tokens, s.shown_bytes IS NULL OR NOT s.certain AS unknown,
+        n.* EXCLUDE (trajectory, agent, steps),
+        place_of(s.step, n.steps) AS z, place_of(s.until, n.steps) AS b, place_of(least(s.step + 1, s.until), n.steps) AS a
+    FROM stays AS s LEFT JOIN sent AS n ON n.trajectory = s.trajectory AND n.agent = s.agent
+    WHERE s.trajectory IN (SELECT trajectory FROM periods)
 ),
 texts AS (  -- as in context_tokens: tokens times the requests that contain them
     SELECT
         s.trajectory, n.name AS skill,
-        bool_or(s.unknown OR b.split - a.split < b.requests - a.requests) AS unknown,
-        sum(s.tokens * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
-        sum(s.tokens * coalesce(b.cached - a.cached, 0)) AS cached  -- likewise
-    FROM held AS s
+        bool_or(s.unknown) AS unknown,
+        sum(s.tokens) AS tokens, sum(s.cached) AS cached
+    FROM (
+        SELECT
+            trajectory, skill, bool_or(unknown OR split[b] - split[a] < requests[b] - requests[a]) AS unknown,
+            sum(tokens * (coalesce(requests[b], 0) - coalesce(requests[z], 0))) AS tokens,  -- no step, no request
+            sum(tokens * coalesce(cached[b] - cached[a], 0)) AS cached  -- likewise
+        FROM held GROUP BY ALL
+    ) AS s
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
-    LEFT JOIN sent AS z ON z.trajectory = s.trajectory AND z.agent = s.agent AND z.step = s.step
-    LEFT JOIN sent AS a ON a.trajectory = s.trajectory AND a.agent = s.agent AND a.step = least(s.step + 1, s.until)
-    LEFT JOIN sent AS b ON b.trajectory = s.trajectory AND b.agent = s.agent AND b.step = s.until
     GROUP BY ALL
 ),
 listings AS (
     SELECT
         o.trajectory, n.name AS skill,
-        max(o.listing_bytes) / 4 * max(r.requests) AS tokens,
-        max(o.listing_bytes) / 4 * if(max(r.split) = max(r.requests), max(r.cached), NULL) AS cached
+        max(o.listing_bytes) / 4 * max(r.requests[-1]) AS tokens,
+        max(o.listing_bytes) / 4 * if(max(r.split[-1]) = max(r.requests[-1]), max(r.cached[-1]), NULL) AS cached
     FROM offered AS o
     JOIN skill_names AS n USING (trajectory, skill)
     LEFT JOIN sent AS r ON r.trajectory = o.trajectory AND r.agent = 'main'
