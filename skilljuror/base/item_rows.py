@@ -57,12 +57,9 @@ class ItemState(NamedTuple):
 def item_states(folder: StudyFolder) -> list[ItemState]:
     """Return the judged items of trials that were not rerun since, in order."""
     digest = cache(partial(record_digest, folder))
-    finished = {*folder.finished_trials()}
-    rows = (
-        row
-        for row in read_rows(JudgedItem, folder.judged_items)
-        if row.trial in finished and row.record == digest(row.trial)
-    )
+    judged = [*read_rows(JudgedItem, folder.judged_items)]
+    finished = {*folder.finished_trials()} if judged else set()
+    rows = (row for row in judged if row.trial in finished and row.record == digest(row.trial))
     return [ItemState(tuple(some)) for some in grouped(rows, item_key, lambda row: row).values()]
 
 

@@ -67,7 +67,7 @@ def test_a_difference_is_a_mean_over_tasks(answers):
 
 
 def test_nulls_are_left_out_of_both_arms(answers):
-    treatment, control = measure_arms(answers, "agent_minutes")
+    treatment, control = measure_arms(answers, ["agent_minutes"])["agent_minutes"]
     assert treatment == {"alpha": [1.0, 2.0], "beta": [1.0]}
     assert control == {"alpha": [1.0, 2.0], "beta": [1.0]}  # the other one is not scored
 
