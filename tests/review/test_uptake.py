@@ -75,9 +75,10 @@ def test_before_a_judge_has_looked_nothing_is_drawn(tmp_path):
 
 def test_nothing_is_drawn_before_every_run_is_judged_but_those_whose_log_is_gone(study, caplog):
     with duckdb.connect(str(study / "study.duckdb")) as database:
-        database.execute(
-            "DELETE FROM verdicts WHERE event IN (SELECT event FROM uses WHERE run = (SELECT min(run) FROM uses))"
-        )
+        for table, run in (("verdict_counts", "trajectory"), ("verdicts", "trial")):
+            database.execute(
+                f"DELETE FROM {table} WHERE {run} = (SELECT min(trajectory) FROM uses)"  # noqa: S608
+            )
     assert list(StudyDesk(study).queue("Ann", False)) == []
     assert "1 runs are not judged; run `skilljuror judge" in caplog.text
     assert not (study / "label-sample.json").exists()
