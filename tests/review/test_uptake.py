@@ -77,7 +77,7 @@ def test_nothing_is_drawn_before_every_run_is_judged_but_those_whose_log_is_gone
     with duckdb.connect(str(study / "study.duckdb")) as database:
         for table, run in (("verdict_counts", "trajectory"), ("verdicts", "trial")):
             database.execute(
-                f"DELETE FROM {table} WHERE {run} = (SELECT min(trajectory) FROM uses)"  # noqa: S608
+                f"DELETE FROM {table} WHERE {run} = (SELECT min(trajectory) FROM uses)"
             )
     assert list(StudyDesk(study).queue("Ann", False)) == []
     assert "1 runs are not judged; run `skilljuror judge" in caplog.text
