@@ -74,6 +74,7 @@ def multiply(study: Path, out: Path, trials: int) -> int:
     for name in ("study.yaml", "plan.json", "study.duckdb"):
         shutil.copy(study / name, out / name)
     with duckdb.connect(str(out / "study.duckdb")) as connection:
+        connection.execute("SET enable_progress_bar = false")
         connection.execute(f"ATTACH '{study}/study.duckdb' AS old (READ_ONLY)")
         connection.execute(_RUNS.format(copies=COPIES, trials=trials))
         for (table,) in connection.execute(

@@ -39,12 +39,11 @@ COMMANDS = {
     "waive": "waive study {trial} --reason done",
     "assay": "assay study --keep",
     "generate": "generate {skill} --by outline --out gen",
-    "demo": "demo",
 }
 """What is killed; the study lies in the current folder, with all that comes before the command."""
 BEFORE = {"run": (), "ingest": ("run",), "judge": ("run", "ingest")}
 """What the study has seen before the command; all of it for the others."""
-RESUMED = {"run", "ingest", "ingest logs", "judge", "demo"}
+RESUMED = {"run", "ingest", "ingest logs", "judge"}
 """Commands that say how much of the work was done before."""
 OF_FILES = ("files", "readings", "judged")
 """Tables of the facts of files, which differ between two copies of them."""
@@ -56,7 +55,7 @@ def stages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stages") / "none"
     shutil.copytree(EXAMPLES, folder)
     study = yaml.safe_load((folder / "study.yaml").read_text())
-    study |= {"tasks": study["tasks"][:2], "trials_per_cell": 1}
+    study |= {"tasks": study["tasks"][:2], "trials_per_cell": 1, "build": {}}
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
     made: dict[tuple[str, ...], Path] = {(): folder}
     for done in (("run",), ("run", "ingest"), ("run", "ingest", "judge")):
@@ -133,7 +132,7 @@ def _state(folder: Path, timed: bool) -> dict[str, object]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
     stage = stages[BEFORE.get(name, ("run", "ingest", "judge"))]
-    timed = name in {"run", "demo", "waive"}
+    timed = name in {"run", "waive"}
     chance = random.Random(name)
     folder = tmp_path / "at"
 

@@ -13,10 +13,10 @@ from tests.support.worded_bundle import WORDED
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 CAUGHT = 0.98
-LESS = {"retarget-link": 0.95, "swap-files": 0.94, "retarget-row": 0.96}
+LESS = {"retarget-link": 0.93, "swap-files": 0.92, "retarget-row": 0.95}
 """Missed: links to one of several equal headings, and pages made from the roots of further Skills."""
-ENOUGH = 100
-FEWER = {"dull-cue": 10, "retarget-row": 30, "swap-files": 80}
+ENOUGH = 45
+FEWER = {"dull-cue": 10, "retarget-row": 20}
 """Kinds with fewer places in the corpus: a root has few rows."""
 DRIFT = [name for name, mutation in MUTATIONS.items() if mutation.drift]
 MANY_FILES = ("crowded", "large", "commands", "routed")
@@ -27,8 +27,8 @@ PER_FILE = ("none", "bullets", "paraphrase")
 def sites(name: str) -> int:
     """Places per mutation and variant: more where there is more to change."""
     if name in RELAYS:
-        return 20
-    return 9 if name in {*RICH, *ORDERED, *WORDED} else 45 if name in MANY_FILES else 3
+        return 10
+    return 4 if name in {*RICH, *ORDERED, *WORDED} else 20 if name in MANY_FILES else 2
 
 
 @pytest.fixture(scope="module")
