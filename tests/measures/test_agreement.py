@@ -145,6 +145,18 @@ def test_whoever_stops_early_has_a_sample_of_both_arms():
     assert [one.item for one in stratified_sample(STRATA, 12)] == [one.item for one in drawn[:12]]
 
 
+def test_the_first_of_each_stratum_and_its_size_are_enough():
+    whole, totals = stratified_sample(STRATA, 20), Counter(STRATA.values())
+    alone = {one.item: one.stratum for one in stratified_sample(STRATA, len(STRATA))}
+    first = {
+        item: stratum
+        for n, (item, stratum) in enumerate(alone.items())
+        if [*alone.values()][:n].count(stratum) < 20
+    }
+    assert len(first) < len(STRATA)
+    assert stratified_sample(first, 20, 0, dict(totals)) == whole
+
+
 def test_items_are_drawn_alike():
     """8 of 47 items of a stratum are drawn each time: no place is favoured."""
     times = Counter(

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from skilljuror.report import computed
 from skilljuror.report.computed import COMPUTED, Answers, documentation, measure_arms
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
@@ -58,6 +59,15 @@ def test_a_measure_of_one_arm_only_has_no_ratio(answers):
 
 def test_a_measure_that_nobody_took_is_left_out(answers):
     assert "cost_usd" not in [row["measure"] for row in answers("ratios").records()]
+
+
+def test_a_long_list_of_uses_is_cut_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(computed, "MOST_ROWS", 2)
+    with open_read(small_study(tmp_path)) as reader:
+        answers = Answers(reader)
+        assert len(answers("evidence").rows) == 2
+        assert answers.cut == {"evidence"}
+        assert answers("uptake").rows
 
 
 def test_a_difference_is_a_mean_over_tasks(answers):

@@ -284,6 +284,26 @@ def test_first_use_says_when_and_how(study):
     assert found["alpha__pd__1"] == (1, 0.05, "read", 3, 2, 2, 2)
 
 
+def test_a_use_that_two_judges_call_yes_is_one_and_none_without_a_judge(tmp_path):
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n) for n in range(3)]
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=events)])
+    assert rows(path, "first_use", "yes") == [(None,)]
+    for judge in ("one", "other"):
+        with open_write(path) as store:
+            fake.put_verdicts(store, [fake.verdict(one, judge=judge) for one in events[:2]])
+        assert rows(path, "first_use", "yes") == [(2,)]
+
+
+def test_the_first_uses_end_with_their_run(study):
+    whole = rows(study, "evidence", "run", "line")
+    (first, _), *_ = whole
+    some = rows(study, "evidence", "run", "line", most=1)
+    assert some == [row for row in whole if row[0] == first]
+    assert len(some) < len(whole)
+
+
 @pytest.mark.parametrize(
     ("uses", "returned"),
     [
