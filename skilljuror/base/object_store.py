@@ -81,5 +81,5 @@ def _errors_translated(url: str) -> Iterator[None]:
         yield
     except Exception as error:
         reason = " ".join(str(error).split())
-        extra = " (pip install 'skilljuror[s3]')" if "s3fs" in reason else ""
+        extra = "; pip install 'skilljuror[s3]'" if re.search("s3fs|fsspec", reason) else ""
         raise StoreError(f"{url!r} cannot be read: {reason}{extra}", file=url) from error

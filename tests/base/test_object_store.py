@@ -1,6 +1,8 @@
 """Shards in an object store: a real server of the S3 protocol on this machine."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,13 @@ def test_a_missing_shard_is_named(fleet, store):
 )
 def test_what_cannot_be_read_is_one_line(words, told, store):
     assert told in complaint(call(*words))
+
+
+def test_without_the_library_its_extra_is_named(tmp_path):
+    script = "import runpy, sys; sys.modules['fsspec'] = None; runpy.run_module('skilljuror', run_name='__main__')"
+    words = [sys.executable, "-c", script, "query", "s3://bucket/fleet", "outcomes"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert "pip install 'skilljuror[s3]'" in complaint(done)
 
 
 def test_a_store_that_does_not_answer_is_one_line(fleet, monkeypatch):
