@@ -44,6 +44,8 @@ class Price(Struct, frozen=True):
     output: float
     as_of: str
     """Date of the price list, YYYY-MM-DD."""
+    long_above: int | None = None
+    """Tokens of a prompt above which the answer has the price of `long_price`; None if no prompt has."""
 
 
 class TrialContext(Struct, frozen=True):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.results import Price
@@ -220,14 +221,38 @@ AS_OF = "2026-11-20"
 
 with (Path(__file__).parent / "prices.csv").open(encoding="utf-8") as _rows:
     PRICES = tuple(
-        Price(model, float(plain), float(written), float(read), float(output), AS_OF)
-        for model, plain, written, read, output in list(csv.reader(_rows))[1:]
+        Price(
+            model,
+            float(plain),
+            float(written),
+            float(read),
+            float(output),
+            AS_OF,
+            int(long) if long else None,
+        )
+        for model, plain, written, read, output, long in list(csv.reader(_rows))[1:]
     )
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
 
 HOUR_WRITE = 2
 """Price of a token that a cache keeps for an hour, in prices of a plain input token (Anthropic, the only log that says so)."""
+
+
+LONG_INPUT, LONG_OUTPUT = 2, 1.5
+"""Price of a long prompt's tokens and of the answer to it, in those of others: the same for all models that have one."""
+
+
+def long_price(price: Price) -> Price:
+    """The price of an answer to a prompt of more than `long_above` tokens."""
+    return replace(
+        price,
+        **{
+            name: LONG_INPUT * getattr(price, name)
+            for name in ("input", "cache_write", "cache_read")
+        },
+        output=LONG_OUTPUT * price.output,
+    )
 
 
 def with_packaged(own: Iterable["ModelPrice"]) -> tuple[Price, ...]:

@@ -11,7 +11,7 @@ import orjson
 from msgspec.structs import replace
 
 from skilljuror.base.results import Measure, Price, TrialContext
-from skilljuror.base.texts import cost, price_of
+from skilljuror.base.texts import cost, long_price, price_of
 from skilljuror.base.trajectory import (
     FANOUT,
     OPENING,
@@ -200,26 +200,30 @@ def _cost(context: TrialContext, usage: Usage) -> Values:
 
 
 def _by_price(context: TrialContext, usage: Usage) -> Iterator[tuple[Price | None, Usage]]:
-    """The run's tokens by price. Steps of other models than the main one have their own price, if the
-    steps account for all tokens."""
+    """The run's tokens by price. Steps of other models than the main one, and answers to long prompts, have their own
+    price, if the steps account for all tokens."""
     steps = context.trajectory.steps if context.trajectory else ()
     model = context.trajectory.model if context.trajectory else None
     named = (context.record.model if context.record else None) or model
     main = [price_of(name, context.prices) for name in (named, model)]
-    parts: dict[str | None, list[Usage]] = {None: []}
+    parts: dict[Price | None, list[Usage]] = {}
     for step in steps:
         if step.usage:
-            other = step.model if price_of(step.model, context.prices) not in main else None
-            parts.setdefault(other, []).append(step.usage)
-    own = parts.pop(None)
-    every = _total_of([*own, *chain.from_iterable(parts.values())])
-    split = parts and all(getattr(usage, name) == getattr(every, name) for name in CLASSES[:4])
-    if split:
-        yield from (
-            (price_of(name, context.prices), _total_of(part)) for name, part in parts.items()
-        )
-    if own or not split:
-        yield main[0], _total_of(own) if split else usage
+            other = price_of(step.model, context.prices)
+            price = main[0] if step.model is None or other in main else other
+            if price and price.long_above and _prompt(step.usage) > price.long_above:
+                price = long_price(price)
+            parts.setdefault(price, []).append(step.usage)
+    every = _total_of([*chain.from_iterable(parts.values())])
+    if parts and all(getattr(usage, name) == getattr(every, name) for name in CLASSES[:4]):
+        yield from ((price, _total_of(part)) for price, part in parts.items())
+    else:
+        yield main[0], usage
+
+
+def _prompt(usage: Usage) -> int:
+    """Tokens of a prompt, as far as they are known."""
+    return (usage.input or 0) + (usage.cache_write or 0) + (usage.cache_read or 0)
 
 
 @defines({

@@ -169,15 +169,29 @@ def test_more_cached_tokens_than_input_leave_the_input_unknown():
 
 
 def test_steps_of_another_model_have_its_price():
-    main = step(1, usage=Usage(input=1_000_000, cache_write=0, cache_read=0, output=0))
+    main = step(1, usage=Usage(input=100_000, cache_write=0, cache_read=0, output=0))
     other = replace(main, agent="advisor", model="claude-haiku-4-5")
-    twice = Usage(input=2_000_000, cache_write=0, cache_read=0, output=0)
+    twice = Usage(input=200_000, cache_write=0, cache_read=0, output=0)
     for usage in (None, twice):
-        assert efficiency(usage, (main, other))["cost_usd", ""].value == 2.5 + 1
+        assert efficiency(usage, (main, other))["cost_usd", ""].value == pytest.approx(0.25 + 0.1)
     unknown = efficiency(twice, (main, replace(other, model="of nobody")))
     assert (unknown["cost_usd", ""].value, unknown["cost_usd", ""].reason) == (None, "no_price")
     stated = efficiency(Usage(input=9, cache_write=0, cache_read=0, output=0), (main, other))
     assert stated["cost_usd", ""].value == pytest.approx(2.5 * 9e-6)
+
+
+def test_a_long_prompt_and_its_answer_cost_more():
+    """gpt-5.4 above 272,000: 5, 0.5 and 22.5 dollars; below 2.5, 0.25 and 15."""
+    long = Usage(input=2_001, cache_write=0, cache_read=270_000, output=1_000)
+    short = Usage(input=2_000, cache_write=0, cache_read=270_000, output=1_000)
+    steps = (step(1, usage=long), step(2, usage=short))
+    dear = (2_001 * 5 + 270_000 * 0.5 + 1_000 * 22.5) / 1e6
+    cheap = (2_000 * 2.5 + 270_000 * 0.25 + 1_000 * 15) / 1e6
+    assert efficiency(None, steps)["cost_usd", ""].value == pytest.approx(dear + cheap)
+    assert GPT is not None
+    mine = replace(GPT, long_above=None)
+    both = efficiency(None, steps, prices=(mine,))["cost_usd", ""].value
+    assert both == pytest.approx(2 * cheap + 2.5e-6)
 
 
 @pytest.mark.parametrize(
