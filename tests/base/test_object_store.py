@@ -25,7 +25,12 @@ def store():
     server.start()
     host, port = server.get_host_and_port()
     keys = {"AWS_ACCESS_KEY_ID": "scripted", "AWS_SECRET_ACCESS_KEY": "scripted"}
-    names = {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_MAX_ATTEMPTS": "1"}
+    names = {
+        **keys,
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_MAX_ATTEMPTS": "1",
+        "NO_PROXY": "127.0.0.1",
+    }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in names.items():
             patch.setenv(name, value)
