@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tests.support.new_databases import copy_new_databases
@@ -32,3 +33,8 @@ settings.load_profile("patient")
 """A busy machine is no fault of an example."""
 
 copy_new_databases()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the module whose tests share minutes of work, so that no worker ends with it alone."""
+    items.sort(key=lambda item: item.path.name != "test_assay_corpus.py")

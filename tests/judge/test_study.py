@@ -83,7 +83,9 @@ def test_a_question_is_answered_while_a_judge_works_and_the_judge_waits_for_it(s
     ) as process:  # fmt: skip
         until(lambda: asked.exists() and len(asked.read_text().split()) == 2, 60)
         with open_read(study / "study.duckdb") as reader:
-            held = reader.rows("SELECT count(*) FROM trajectories").rows[0][0]
+            held = reader.rows("SELECT count(DISTINCT trajectory) FROM events WHERE counted").rows[
+                0
+            ][0]
             time.sleep(2 * BATCH_SECONDS)
         assert process.poll() is None
         _, complaints = process.communicate(timeout=120)
