@@ -150,7 +150,7 @@ def main() -> None:
         cells = [
             f"{seconds:.2f} ({mib})" for seconds, mib in (table[name] for table in tables.values())
         ]
-        print(f"| {name} | {' | '.join(cells)} | {grows:.2f} |")
+        print(f"| {name} | {' | '.join(cells)} | {'–' if math.isnan(grows) else f'{grows:.2f}'} |")
 
 
 if __name__ == "__main__":
