@@ -20,7 +20,7 @@ FLOORS = (
 
 LINES = {
     "base": 5_000, "measures": 2_060, "skill": 2_260, "logs": 6_580, "events": 3_350, "audit": 7_810,
-    "harness": 4_755, "layouts": 6_050, "store": 4_030, "study": 4_950, "judge": 4_015,
+    "harness": 4_755, "layouts": 6_050, "store": 4_035, "study": 4_950, "judge": 4_015,
     "report": 4_165, "review": 1_890, "cli": 2_925,
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""

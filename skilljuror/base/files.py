@@ -331,7 +331,7 @@ class StudyFolder:
         found = paths_at(self.root, "*-of-*")
         names = [path.name for path in found if _SHARD.fullmatch(path.name)]
         splits = {int(name.rpartition("-")[2]) for name in names}
-        if splits and len(splits) + self.database.is_file() > 1:
+        if splits and len(splits) + is_file(self.database) > 1:
             raise StudyError(
                 f"{str(self.root)!r} holds shards of two splits, or shards and a database: {', '.join(sorted(names))};"
                 " keep one split in it",

@@ -236,11 +236,10 @@ with (Path(__file__).parent / "prices.csv").open(encoding="utf-8") as _rows:
 
 
 HOUR_WRITE = 2
-"""Price of a token that a cache keeps for an hour, in prices of a plain input token (Anthropic, the only log that says so)."""
-
+"""Price of a token that a cache keeps for an hour, as a multiple of the input price (Anthropic; only its logs say so)."""
 
 LONG_INPUT, LONG_OUTPUT = 2, 1.5
-"""Price of a long prompt's tokens and of the answer to it, in those of others: the same for all models that have one."""
+"""Prices of a long prompt and of its answer, as multiples of the usual ones; the same for every model that has them."""
 
 
 def long_price(price: Price) -> Price:

@@ -39,7 +39,7 @@ class Usage(Struct, frozen=True, gc=False):
     cost_usd: float | None = None
     """Cost stated in the log, US dollars."""
     hour_write: int | None = None
-    """What of cache_write is kept for an hour, which costs more than five minutes; None if the log does not say."""
+    """The part of cache_write that is kept for an hour, which costs more than five minutes; None if unknown."""
 
 
 class ToolResult(Struct, frozen=True, gc=False):

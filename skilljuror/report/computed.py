@@ -59,7 +59,7 @@ from skilljuror.measures.rates import (
 from skilljuror.store.connect import QueryResult, Reader
 from skilljuror.store.questions import (
     CONTRAST,
-    MOST,
+    FIRST_USES,
     NOT_USABLE,
     TASKS,
     Query,
@@ -111,8 +111,8 @@ class Answers:
     def _answer(self, name: str, params: dict[str, Any]) -> QueryResult:
         if self._tasks and name not in WHOLE:
             params = {**params, TASKS: self._tasks}
-        if cut := MOST in query(name).params:
-            params = {**params, MOST: MOST_ROWS + 1}
+        if cut := FIRST_USES in query(name).params:
+            params = {**params, FIRST_USES: MOST_ROWS + 1}
         answer = run(self._reader, name, **params)
         if cut and len(answer.rows) > MOST_ROWS:
             self.cut.add(name)

@@ -20,7 +20,7 @@ from skilljuror.base.files import StudyFolder, sha256, write_atomic
 from skilljuror.base.object_store import address, filesystem, name_for_duckdb, paths_at
 from skilljuror.base.results import UptakeCategory
 from skilljuror.base.skill import CONTENT_KINDS
-from skilljuror.base.texts import PRICES, plain_model
+from skilljuror.base.texts import HOUR_WRITE, PRICES, plain_model
 from skilljuror.store.records import MeasureOptions, keeps_quotes
 from skilljuror.store.writer import RUN_TABLES, Store
 
@@ -52,7 +52,10 @@ _NO_ROOM = {
 }
 """DuckDB's messages for a full disk or memory, and the reason that is reported."""
 
-_PRICES = [(plain_model(one.model), one.input, one.cache_write, one.cache_read) for one in PRICES]
+_PRICES = [
+    (plain_model(one.model), one.input, one.cache_write, HOUR_WRITE * one.input, one.cache_read)
+    for one in PRICES
+]
 _NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
 SQL = (
     Path(__file__)

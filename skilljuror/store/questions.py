@@ -216,8 +216,8 @@ QUESTION_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 SINCE = "since"
 """A parameter of this name is a moment, written as people write it."""
-MOST = "most"
-"""A parameter of this name is the number of things that an answer lists, such as uses; null for all."""
+FIRST_USES = "first_uses"
+"""A parameter of this name is how many uses an answer must list, in the order of their runs; null for all."""
 TASKS = "tasks"
 """A parameter of this name is a list of tasks, with spaces between them; it limits the answer to them."""
 NAMES_OF = {
@@ -330,7 +330,8 @@ def run(source: Source, question: str, most: int | None = None, **params: Any) -
         sql, bound = _prepared(reader, question, params)
         if most and QUESTION_NAME.fullmatch(question):
             named = query(question)
-            bound |= {MOST: most} if bound.get(MOST, "") is None else {}
+            if FIRST_USES in bound and bound[FIRST_USES] is None:
+                bound[FIRST_USES] = most
             most = None if named.section != "lists" or named.sums or named.nulls else most
             sql = f"FROM (\n{sql.rstrip().removesuffix(';')}\n) LIMIT {most}" if most else sql
         return reader.rows(sql, bound, most)

@@ -476,7 +476,7 @@ CREATE TABLE trajectories (
     cache_read BIGINT,  -- Input tokens read from a cache.
     output BIGINT,  -- Output tokens, including reasoning.
     reasoning BIGINT,  -- Reasoning tokens.
-    hour_write BIGINT,  -- What of cache_write is kept for an hour, at twice the price of input; null if the log does not say.
+    hour_write BIGINT,  -- The part of cache_write that is kept for an hour, at twice the price of input; null if unknown.
     cost_usd DOUBLE,  -- Cost as reported by the log, US dollars.
     compactions INTEGER NOT NULL,  -- Compactions of the context.
     complete BOOLEAN NOT NULL,  -- False if the log is truncated.
@@ -551,8 +551,9 @@ SELECT
     model AS model,  -- As `plain_model` of trajectories.
     input AS input,  -- Input, neither read from nor written to a cache.
     cache_write AS cache_write,  -- Input written to a cache.
+    hour_write AS hour_write,  -- Input that a cache keeps for an hour.
     cache_read AS cache_read  -- Input read from a cache.
-FROM (VALUES :prices) AS list (model, input, cache_write, cache_read);
+FROM (VALUES :prices) AS list (model, input, cache_write, hour_write, cache_read);
 
 -- One row per run and tool of an unknown name that it called, where that was neither refused nor gave an event.
 CREATE TABLE unknown_tools (

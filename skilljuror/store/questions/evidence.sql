@@ -3,8 +3,8 @@
 -- grain: one row is one use and one judge's answer
 -- columns: run, agent, step, line, source, skill, resource, kind, via, ok, quote, label, category,
 --   source_quote, action_quote, action_step, judge
--- params: run=null, skill=null, most=null
--- read: `most` stops after the run that has use number `most`; null for all.
+-- params: run=null, skill=null, first_uses=null
+-- read: with `first_uses` it lists at least so many uses, to the end of a run; null lists all.
 -- column line: place in the raw log: 1-based line, or element number if the log is one JSON document
 -- column quote: short excerpt of the call or its result
 -- column source_quote: text of the resource
@@ -16,7 +16,7 @@ WITH found AS NOT MATERIALIZED (
 ),
 first AS (
     SELECT run FROM (SELECT run, sum(count(*)) OVER (ORDER BY run) - count(*) AS earlier FROM found GROUP BY run)
-    WHERE CAST($most AS BIGINT) IS NULL OR earlier < CAST($most AS BIGINT)
+    WHERE CAST($first_uses AS BIGINT) IS NULL OR earlier < CAST($first_uses AS BIGINT)
 )
 SELECT
     u.run, u.agent, u.step, u.line, u.source, u.skill, u.resource, u.kind, u.via, u.ok, u.quote,

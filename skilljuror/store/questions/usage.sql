@@ -61,7 +61,7 @@ dated AS (
         if(CAST($by AS VARCHAR) = 'person', t.person, NULL) AS person,
         if(CAST($by AS VARCHAR) = 'model', t.model, NULL) AS model,
         t.started_at < e.start AS earlier,
-        p.cache_read AS cached_price, CASE WHEN t.hour_write > 0 THEN 2 * p.input WHEN t.cache_write > 0 THEN p.cache_write ELSE p.input END AS price
+        p.cache_read AS cached_price, CASE WHEN t.hour_write > 0 THEN p.hour_write WHEN t.cache_write > 0 THEN p.cache_write ELSE p.input END AS price
     FROM trajectories AS t CROSS JOIN ends AS e
     LEFT JOIN prices AS p ON p.model = t.plain_model
     WHERE t.started_at >= e.start - (e.last - e.start) AND t.started_at < e.last

@@ -12,6 +12,7 @@ from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import query, run
 from tests.support import fabricated_records as fake
+from tests.support.cli_process import call
 from tests.support.fabricated_studies import rows, small_study
 
 
@@ -298,10 +299,19 @@ def test_a_use_that_two_judges_call_yes_is_one_and_none_without_a_judge(tmp_path
 
 def test_the_first_uses_end_with_their_run(study):
     whole = rows(study, "evidence", "run", "line")
-    (first, _), *_ = whole
-    some = rows(study, "evidence", "run", "line", most=1)
-    assert some == [row for row in whole if row[0] == first]
-    assert len(some) < len(whole)
+    sizes = set()
+    for count in range(1, len(whole)):
+        some = rows(study, "evidence", "run", "line", first_uses=count)
+        assert some == whole[: len(some)]
+        assert len(some) >= count
+        assert some == whole or whole[len(some)][0] != some[-1][0]
+        sizes.add(len(some))
+    assert 1 < len(sizes) < len(whole) - 1  # runs with one use, and runs with several
+
+
+def test_how_many_uses_are_listed_can_be_asked_of_the_command(study):
+    asked = call("query", study.parent, "evidence", "--param", "first_uses=1", "--json")
+    assert asked.returncode == 0, asked.stderr
 
 
 @pytest.mark.parametrize(
